@@ -1,0 +1,48 @@
+"""The one way in which data becomes bytes that are hashed or kept.
+
+Canonical JSON here is UTF-8, keys sorted by code point, separators `,` and `:`, no insignificant space, no
+NaN, no floats (a float has more than one spelling), no final newline.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+SHA256_PREFIX = "sha256:"
+
+
+def canonical_json(value: Any) -> bytes:
+    """`value` (dict with string keys, list, tuple, str, int, bool, None) as canonical JSON bytes.
+
+    Raises `TypeError` for a float, a non-string key or any other type.
+    """
+    import json
+
+    _check(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+
+
+def sha256_digest(data: bytes) -> str:
+    """`sha256:<64 lower-case hex digits>` of `data`."""
+    import hashlib
+
+    return SHA256_PREFIX + hashlib.sha256(data).hexdigest()
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` is `sha256:` and exactly 64 lower-case hex digits."""
+    body = text.removeprefix(SHA256_PREFIX)
+    return len(text) == 71 and len(body) == 64 and all(c in "0123456789abcdef" for c in body)
+
+
+def _check(value: Any) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"canonical JSON wants string keys, not {key!r}")
+            _check(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check(item)
+    elif value is not None and not isinstance(value, (str, int)):  # bool is an int
+        raise TypeError(f"canonical JSON has no place for {type(value).__name__}")

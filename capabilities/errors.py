@@ -1,0 +1,96 @@
+"""Refusals: every one has a stable code, says what and where, and what to do.
+
+A refusal is raised as a `GsdlockError`. Its `code` is listed in `docs/errors.md`; its exit status is the
+status of its class (`Exit`). Text that came from outside (descriptors, packs, hosts) passes `shown` before it
+is put into a message, so that no escape sequence and no endless line reaches a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Exit:
+    """Exit statuses of the command line. Source: the design, section 9."""
+
+    DONE = 0
+    DIFFERENT = 1
+    USAGE = 2
+    INPUT = 3
+    REFUSED = 4
+    MISSING = 5
+    BUSY = 6
+    HOST = 7
+    FAULT = 70
+
+
+class GsdlockError(Exception):
+    """A refusal or a failure that is explained to the user.
+
+    `code` is stable (`E-CONFINE-LINK`), `what` one sentence on what is wrong and where, `fix` one sentence
+    on what to do, `status` the exit status. `details` are further lines, each about one item; `where` is a
+    path or a `file:line:column`, for `--json`.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        what: str,
+        fix: str,
+        *,
+        status: int,
+        where: str | None = None,
+        details: Sequence[str] = (),
+    ) -> None:
+        super().__init__(what)
+        self.code = code
+        self.what = what
+        self.fix = fix
+        self.status = status
+        self.where = where
+        self.details = tuple(details)
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.what}"
+
+
+def usage_error(code: str, what: str, fix: str) -> GsdlockError:
+    """The command line was used wrongly (status 2)."""
+    return GsdlockError(code, what, fix, status=Exit.USAGE)
+
+
+def input_error(
+    code: str, what: str, fix: str, *, where: str | None = None, details: Sequence[str] = ()
+) -> GsdlockError:
+    """A manifest, lock, descriptor or pack is wrong (status 3)."""
+    return GsdlockError(code, what, fix, status=Exit.INPUT, where=where, details=details)
+
+
+def refused(
+    code: str, what: str, fix: str, *, where: str | None = None, details: Sequence[str] = ()
+) -> GsdlockError:
+    """Confinement, policy, consent or drift forbids it (status 4)."""
+    return GsdlockError(code, what, fix, status=Exit.REFUSED, where=where, details=details)
+
+
+def missing(
+    code: str, what: str, fix: str, *, where: str | None = None, details: Sequence[str] = ()
+) -> GsdlockError:
+    """Content is missing or does not match its digest (status 5)."""
+    return GsdlockError(code, what, fix, status=Exit.MISSING, where=where, details=details)
+
+
+def shown(text: str, limit: int = 80) -> str:
+    """`text` fit to be shown: control, bidi and line-separator characters replaced by U+FFFD, then cut.
+
+    At most `limit` characters, plus an ellipsis when something was cut.
+    """
+    import unicodedata
+
+    head = text[: limit + 1]
+    safe = "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in _UNSHOWN else c for c in head)
+    return safe if len(text) <= limit else safe[:limit] + "…"
+
+
+# Cc controls, Cf format characters (bidi overrides, zero-width), Cs lone surrogates, Zl/Zp separators.
+_UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})

@@ -1,0 +1,210 @@
+"""Plan and lock as plain frozen data. No machine path, no user name and no time in anything here.
+
+A `Lock` is what `gsdlock.lock` says: which inputs were used (`packs`, `capabilities`) and what each target
+will hold (`targets`). Its `plan` digest covers all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ..capabilities.canonical import canonical_json, sha256_digest
+
+LOCK_VERSION = 1
+
+
+class PackKind(StrEnum):
+    """Where a pack comes from."""
+
+    NPM = "npm"
+    GIT = "git"
+    ARCHIVE = "archive"
+    PATH = "path"
+    BUILTIN = "builtin"
+
+
+class EditFormat(StrEnum):
+    """How an edited file is read: JSON with comments, TOML, YAML, or Markdown with a marked block."""
+
+    JSONC = "jsonc"
+    TOML = "toml"
+    YAML = "yaml"
+    MARKDOWN = "markdown"
+
+
+class EditOp(StrEnum):
+    """What an edit does.
+
+    ensure: the value stands at `at`; another value there is a collision.
+    append-unique: the array at `at` holds the value once (compared by meaning).
+    set-if-absent: the value stands at `at` unless the user has any value there.
+    block: the text stands in the file between two marker lines named `at`.
+    """
+
+    ENSURE = "ensure"
+    APPEND_UNIQUE = "append-unique"
+    SET_IF_ABSENT = "set-if-absent"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One whole file at `root:path`.
+
+    `digest` is of the locked bytes (with placeholders where `fill` is true); `mode` 0o644 or 0o755; `size`
+    of the locked bytes.
+    """
+
+    root: str
+    path: str
+    digest: str
+    mode: int
+    size: int
+    fill: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.root}:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change inside a file that the user or the host also owns.
+
+    `root:path` names the file; where one of `instead` (names in the same folder) exists on disk, the first
+    that does is edited in its place. `at` is a JSON pointer (RFC 6901), for `block` the marker name. `value`
+    is the digest of the canonical JSON of the value (a string for `block`); `fill` says that it holds
+    placeholders. `executes` says that it makes a host run something (a hook, a server, a status line).
+    """
+
+    root: str
+    path: str
+    format: EditFormat
+    op: EditOp
+    at: str
+    value: str
+    fill: bool = False
+    executes: bool = False
+    instead: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.root}:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One runtime at one scope and what it will hold. `origins` is the digest of a blob: see `Origin`."""
+
+    name: str
+    runtime: str
+    scope: str
+    profile: str
+    features: tuple[str, ...]
+    placements: tuple[Placement, ...]
+    edits: tuple[Edit, ...]
+    origins: str
+    packs: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """`sha256:…` of the canonical JSON of the target."""
+        return sha256_digest(canonical_json(target_data(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Why one file or entry is in the plan: pack, feature, artifact (`kind/stem`), converter and the
+    descriptor axis that put it there (`artifactLayout.global[0]`, `hooksSurface` ...). Empty where none."""
+
+    pack: str
+    feature: str
+    artifact: str
+    converter: str
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
+class LockedPack:
+    """The identity of one pack. `integrity` is `sha512-<base64>` of the downloaded bytes, `revision` a git
+    commit, `tree` the digest of the unpacked tree; empty where the kind has none."""
+
+    name: str
+    kind: PackKind
+    requested: str
+    resolved: str
+    tree: str
+    integrity: str = ""
+    revision: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedCapability:
+    """One descriptor in use. `origin` is `builtin`, `pack:<name>` or an overlay's source."""
+
+    id: str
+    role: str
+    version: str
+    origin: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """All of `gsdlock.lock`: a plan with the identity of each of its inputs."""
+
+    packs: tuple[LockedPack, ...]
+    capabilities: tuple[LockedCapability, ...]
+    targets: tuple[Target, ...]
+
+    @property
+    def plan(self) -> str:
+        """Digest over the canonical plan, `sha256:…`."""
+        return sha256_digest(canonical_json(plan_data(self)))
+
+    def target(self, name: str) -> Target | None:
+        return next((t for t in self.targets if t.name == name), None)
+
+
+def target_data(target: Target) -> dict[str, Any]:
+    """A target as plain data: what its digest is taken of."""
+    return {
+        "name": target.name,
+        "runtime": target.runtime,
+        "scope": target.scope,
+        "profile": target.profile,
+        "features": list(target.features),
+        "packs": list(target.packs),
+        "origins": target.origins,
+        "files": {p.key: [p.digest, p.mode, p.size, p.fill] for p in target.placements},
+        "edits": [
+            [e.key, e.format.value, e.op.value, e.at, e.value, e.fill, e.executes, list(e.instead)]
+            for e in target.edits
+        ],
+    }
+
+
+def plan_data(lock: Lock) -> dict[str, Any]:
+    """The plan as plain data: what `Lock.plan` is the digest of."""
+    return {
+        "packs": [
+            [p.name, p.kind.value, p.requested, p.resolved, p.tree, p.integrity, p.revision]
+            for p in lock.packs
+        ],
+        "capabilities": [[c.id, c.role, c.version, c.origin, c.digest] for c in lock.capabilities],
+        "targets": [target_data(t) for t in lock.targets],
+    }
+
+
+def origins_data(origins: Mapping[str, Origin]) -> dict[str, list[str]]:
+    """Origins as the plain data that is kept in the store; keys are `root:path`, and for an edit
+    `root:path#<at>#<value digest>`."""
+    return {k: [o.pack, o.feature, o.artifact, o.converter, o.axis] for k, o in origins.items()}
+
+
+def edit_origin_key(edit: Edit) -> str:
+    """The key under which `origins_data` holds the origin of an edit."""
+    return f"{edit.key}#{edit.at}#{edit.value}"

@@ -1,0 +1,104 @@
+"""Machine-specific text in locked bytes: written as a placeholder, filled in at apply.
+
+Grammar: `{{gsdlock:<form>:<base>[/<rest>]}}`.
+
+base: the name of a root of the target (`config`, `skills`, `agents-home`, `hooks-home`, `project`) or
+`tool.<name>` for an interpreter (`tool.node`, `tool.bash`, `tool.python3`).
+rest: a relative path of plain characters below a root.
+
+| form  | a path under the home becomes | any other path |
+|-------|-------------------------------|----------------|
+| path  | absolute                      | absolute       |
+| home  | `$HOME/…`                     | absolute       |
+| tilde | `~/…`                         | absolute       |
+| sh    | one double-quoted POSIX shell word of the absolute path | the same |
+
+A target may ask for portable tools: then a `tool.` base is filled with the bare name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_MARK = b"{{gsdlock:"
+_PLACEHOLDER = re.compile(r"\{\{gsdlock:(path|home|tilde|sh):([a-z][a-z0-9.-]*)((?:/[A-Za-z0-9._@+-]+)*)/?\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fillings:
+    """What placeholders stand for on this machine. All paths absolute, `/` as separator.
+
+    `bases` maps a root's name to its path and `tool.<name>` to an executable (or, for portable tools, to a
+    bare name). `home` is the user's home, or None.
+    """
+
+    bases: Mapping[str, str]
+    home: str | None
+
+
+class PlaceholderError(ValueError):
+    """A placeholder names a base that is not known; `base` says which."""
+
+    def __init__(self, base: str) -> None:
+        super().__init__(f"placeholder names {base}, which this target does not have")
+        self.base = base
+
+
+def placeholder(form: str, base: str, rest: str = "") -> str:
+    """The text of a placeholder; `rest` is a relative path or empty."""
+    return "{{gsdlock:" + form + ":" + base + ("/" + rest if rest else "") + "}}"
+
+
+def has_placeholder(data: bytes) -> bool:
+    """Whether the bytes hold anything that looks like the start of a placeholder."""
+    return _MARK in data
+
+
+def bases_used(data: bytes) -> frozenset[str]:
+    """The bases that the placeholders in `data` name."""
+    return frozenset(m.group(2) for m in _PLACEHOLDER.finditer(data.decode("utf-8", "replace")))
+
+
+def fill_text(text: str, fillings: Fillings) -> str:
+    """`text` with every placeholder replaced. Raises `PlaceholderError` for an unknown base."""
+
+    def one(match: re.Match[str]) -> str:
+        form, base, rest = match.groups()
+        value = fillings.bases.get(base)
+        if value is None:
+            raise PlaceholderError(base)
+        path = value.rstrip("/") + rest if rest else value
+        if form == "sh":
+            return _shell_word(path)
+        if form == "path" or fillings.home is None:
+            return path
+        home = fillings.home.rstrip("/")
+        if path == home or path.startswith(home + "/"):
+            return ("$HOME" if form == "home" else "~") + path[len(home) :]
+        return path
+
+    return _PLACEHOLDER.sub(one, text)
+
+
+def fill_bytes(data: bytes, fillings: Fillings) -> bytes:
+    """`fill_text` on UTF-8 bytes."""
+    return fill_text(data.decode("utf-8"), fillings).encode("utf-8")
+
+
+def fill_value(value: Any, fillings: Fillings) -> Any:
+    """JSON data with every string (keys too) filled."""
+    if isinstance(value, str):
+        return fill_text(value, fillings)
+    if isinstance(value, list):
+        return [fill_value(v, fillings) for v in value]
+    if isinstance(value, dict):
+        return {fill_text(k, fillings): fill_value(v, fillings) for k, v in value.items()}
+    return value
+
+
+def _shell_word(path: str) -> str:
+    escaped = re.sub(r'([\\"$`])', r"\\\1", path)
+    return f'"{escaped}"'

@@ -1,0 +1,1 @@
+"""Manifest + registry + packs -> Plan. Pure but for `sources`, which fetch and verify."""

@@ -1,0 +1,38 @@
+"""What the layout, the converters and the surfaces produce: content that is not yet in the store.
+
+The plan turns each `FileDraft` into a placement and each `EditDraft` into an edit. Drafts hold placeholders
+(`lockfiles.placeholders`) and no machine path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..lockfiles.model import EditFormat, EditOp, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class FileDraft:
+    """One whole file: `root:path` (path relative, `/`), its bytes (text in LF form), mode 0o644 or 0o755."""
+
+    root: str
+    path: str
+    data: bytes
+    mode: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class EditDraft:
+    """One change in a shared file; `value` is JSON data with placeholders. See `lockfiles.model.Edit`."""
+
+    root: str
+    path: str
+    format: EditFormat
+    op: EditOp
+    at: str
+    value: Any
+    origin: Origin
+    executes: bool = False
+    instead: tuple[str, ...] = ()

@@ -1,0 +1,75 @@
+"""What is inside a pack, whatever its layout: artifacts with stems, payload trees, features.
+
+A `Tree` is the unpacked content of a source: paths relative to the pack root, `/` as separator, text already
+in LF form. Reading the bytes of a file goes through `Tree.read`, which verifies them against the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..capabilities.model import Feature
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """One file of a tree: `sha256:…` of its (LF) bytes, mode 0o644 or 0o755, size in bytes."""
+
+    digest: str
+    mode: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """An unpacked pack. `digest` is over the sorted listing; `read(path)` gives verified bytes."""
+
+    digest: str
+    files: Mapping[str, TreeFile]
+    read: Callable[[str], bytes]
+
+
+class ArtifactKind(StrEnum):
+    """What an artifact is in its pack; a host's layout decides what it becomes there."""
+
+    SKILL = "skill"
+    COMMAND = "command"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One unit of content: `stem` names it without prefix or extension, `path` is its main file.
+
+    `files` are all its files, main file first; a skill folder may hold more than `SKILL.md`. `feature` is the
+    id of the feature that owns it, or empty.
+    """
+
+    kind: ArtifactKind
+    stem: str
+    path: str
+    files: tuple[str, ...]
+    feature: str = ""
+
+
+class PackLayout(StrEnum):
+    """How a pack lays out its content."""
+
+    GSD = "gsd"  # commands/gsd/*.md, agents/*.md, hooks/, gsd-core/ and scripts/ payload
+    CAPABILITY = "capability"  # a capability.json at the top: one feature, skills/<stem>/SKILL.md …
+    PLUGIN = "plugin"  # .claude-plugin/plugin.json with skills/ commands/ agents/ hooks/
+    SKILLS = "skills"  # folders that hold a SKILL.md
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A pack that was read. `version` is the pack's own (empty where it says none)."""
+
+    name: str
+    version: str
+    layout: PackLayout
+    tree: Tree
+    artifacts: tuple[Artifact, ...]
+    features: tuple[Feature, ...]

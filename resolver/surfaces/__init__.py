@@ -1,0 +1,1 @@
+"""Descriptor axis -> edits: hooks, settings, permission sidecars, instruction files."""

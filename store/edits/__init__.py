@@ -1,0 +1,1 @@
+"""Lossless edits of files that the user or the host also owns."""
