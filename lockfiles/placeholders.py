@@ -24,7 +24,9 @@ from dataclasses import dataclass
 from typing import Any
 
 _MARK = b"{{gsdlock:"
-_PLACEHOLDER = re.compile(r"\{\{gsdlock:(path|home|tilde|sh):([a-z][a-z0-9.-]*)((?:/[A-Za-z0-9._@+-]+)*)/?\}\}")
+_PLACEHOLDER = re.compile(
+    r"\{\{gsdlock:(path|home|tilde|sh):([a-z][a-z0-9.-]*)((?:/[A-Za-z0-9._@+-]+)*)/?\}\}"
+)
 
 
 @dataclass(frozen=True, slots=True)

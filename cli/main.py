@@ -1,0 +1,166 @@
+"""Parse, dispatch, render. Everything that a verb does not need stays unimported."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from .verbs import VERBS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..capabilities.errors import GsdlockError
+
+# Global options that take a value: the verb is the first word that is neither an option nor such a value.
+_WITH_VALUE = ("--manifest", "--lock", "--target")
+
+
+class _UsageError(Exception):
+    """The arguments do not fit; the message is argparse's."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(f"{message}\n{self.format_usage().rstrip()}")
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command; returns its exit status (see `capabilities.errors.Exit`)."""
+    as_json = "--json" in argv
+    try:
+        return _run(list(argv), as_json)
+    except _UsageError as fault:
+        from ..capabilities.errors import usage_error
+        from .render import show_error
+
+        what = str(fault).split("\n", 1)
+        hint = what[1].removeprefix("usage: ") if len(what) > 1 else "gsdlock --help"
+        return show_error(usage_error("E-USAGE", what[0], f"Usage: {hint}"), as_json)
+    except KeyboardInterrupt:
+        print("\ngsdlock: interrupted; nothing is left half done", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        _leave_quietly()
+        return 0
+    except Exception as fault:
+        from ..capabilities.errors import GsdlockError
+
+        if not isinstance(fault, GsdlockError):
+            fault = _own_fault(fault, "-v" in argv or "--verbose" in argv)
+        from .render import show_error
+
+        return show_error(fault, as_json)
+
+
+def _run(argv: list[str], as_json: bool) -> int:
+    verb = _verb(argv)
+    if verb is None:
+        return _without_verb(argv)
+    if verb not in VERBS:
+        import difflib
+
+        near = difflib.get_close_matches(verb, list(VERBS), n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise _UsageError(f"there is no verb {verb!r}{hint}\ngsdlock --help lists the verbs")
+    from importlib import import_module
+
+    module = import_module(f".{VERBS[verb][0]}", __package__)
+    parser = _Parser(
+        prog=f"gsdlock {verb}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.arguments(parser)
+    _global_options(parser)
+    rest = list(argv)
+    rest.remove(verb)
+    options = parser.parse_intermixed_args(rest)
+    from .session import Session
+
+    session = Session(options)
+    quick = getattr(module, "quick", None)
+    outcome = (quick(session, options) if quick else None) or module.run(session, options)
+    from .render import show
+
+    return show(outcome, verb, options)
+
+
+def _verb(argv: Sequence[str]) -> str | None:
+    skip = False
+    for word in argv:
+        if skip:
+            skip = False
+        elif word in _WITH_VALUE:
+            skip = True
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def _global_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("global options, before or after the verb")
+    group.add_argument("--manifest", metavar="FILE", help="the gsdlock.toml to use")
+    group.add_argument("--lock", metavar="FILE", help="the lockfile (default: gsdlock.lock beside it)")
+    group.add_argument("--target", metavar="NAME", action="append", help="only this target; repeatable")
+    group.add_argument("--json", action="store_true", help="print data instead of text")
+    group.add_argument("--offline", action="store_true", help="use stored content only, no network")
+    group.add_argument("--no-progress", action="store_true", help="no progress lines on standard error")
+    group.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    group.add_argument("-v", "--verbose", action="store_true", help="print more")
+
+
+def _without_verb(argv: Sequence[str]) -> int:
+    from .. import __version__
+
+    if "--version" in argv:
+        print(f"gsdlock {__version__}")
+        return 0
+    unknown = [w for w in argv if w not in ("-h", "--help")]
+    if unknown or not argv:
+        raise _UsageError(
+            f"{'unknown option ' + unknown[0] if unknown else 'a verb is missing'}\n"
+            "gsdlock [GLOBAL] VERB [OPTIONS]; gsdlock --help lists the verbs"
+        )
+    width = max(map(len, VERBS))
+    lines = [
+        "usage: gsdlock [GLOBAL] VERB [OPTIONS]",
+        "",
+        "A reproducible, reversible installer with a lockfile for agent host CLIs.",
+        "",
+        "verbs:",
+        *(f"  {name:<{width}}  {text}" for name, (_, text) in VERBS.items()),
+        "",
+        "gsdlock VERB --help says what a verb takes, with an example.",
+        "",
+        "example: gsdlock init && gsdlock resolve && gsdlock apply",
+    ]
+    print("\n".join(lines))
+    return 0
+
+
+def _own_fault(fault: Exception, verbose: bool) -> GsdlockError:
+    """A fault of our own: never a bare traceback, but the whole one under `--verbose`."""
+    import traceback
+
+    from ..capabilities.errors import Exit, GsdlockError, shown
+
+    if verbose:
+        traceback.print_exception(fault, file=sys.stderr)
+    last = traceback.extract_tb(fault.__traceback__)[-1:]
+    where = f" ({last[0].filename.rsplit('/', 1)[-1]}:{last[0].lineno})" if last else ""
+    return GsdlockError(
+        "E-FAULT",
+        f"gsdlock failed: {type(fault).__name__}: {shown(str(fault), 300)}{where}",
+        "This is a fault of gsdlock. Run it again with --verbose and report what it prints.",
+        status=Exit.FAULT,
+    )
+
+
+def _leave_quietly() -> None:
+    """The reader of our output went away: keep the interpreter from complaining at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

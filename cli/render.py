@@ -1,0 +1,62 @@
+"""What a verb did, as text for people or as JSON for programs; errors likewise.
+
+Text goes to standard output, progress and errors to standard error; with `--json` everything that a program
+wants is one JSON document on standard output, errors included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..capabilities.errors import GsdlockError
+
+
+class Outcome:
+    """What a verb has to say: exit `status`, `data` for `--json`, `lines` for people."""
+
+    def __init__(self, status: int, data: dict[str, Any], lines: Sequence[str]) -> None:
+        self.status = status
+        self.data = data
+        self.lines = tuple(lines)
+
+
+def show(outcome: Outcome, verb: str, options: argparse.Namespace) -> int:
+    """Print the outcome; returns its status."""
+    if options.json:
+        print(json.dumps({"verb": verb, "status": outcome.status, **outcome.data}, indent=2, sort_keys=True))
+    elif not options.quiet:
+        text = "".join(f"{line}\n" for line in outcome.lines)
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:
+            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.flush()
+    return outcome.status
+
+
+def show_error(fault: GsdlockError, as_json: bool) -> int:
+    """Print a refusal: code, what and where, every detail, what to do; returns the exit status."""
+    if as_json:
+        error = {
+            "code": fault.code,
+            "what": fault.what,
+            "where": fault.where,
+            "fix": fault.fix,
+            "details": list(fault.details),
+        }
+        print(json.dumps({"status": fault.status, "error": error}, indent=2, sort_keys=True))
+        return fault.status
+    lines = [f"gsdlock: {fault.code}: {fault.what}", *(f"  {d}" for d in fault.details), f"  {fault.fix}"]
+    print("\n".join(lines).encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+    return fault.status
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

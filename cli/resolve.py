@@ -1,0 +1,112 @@
+"""Resolve the manifest into gsdlock.lock.
+
+What the lock pins stays pinned: a pack moves to another version only when the manifest asks for another one,
+or when it is named by --upgrade-pack, or by --upgrade for all. Packs of kind path are read again each time.
+No host's folder is touched.
+
+example: gsdlock resolve --upgrade-pack gsd
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .render import Outcome, plural
+
+if TYPE_CHECKING:
+    from ..lockfiles.diff import Difference
+    from ..lockfiles.model import Lock
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    parser.add_argument("--upgrade", action="store_true", help="let every pack move to its newest version")
+    parser.add_argument("--upgrade-pack", metavar="NAME", action="append", default=[], help="let one move")
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 when the lock is stale")
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Make the lock, or check it. See the module's text."""
+    from ..lockfiles.write import lock_bytes
+    from ..resolver.resolve import Upgrade, resolve
+    from .session import read_file, write_file
+
+    previous, repaired = former_lock(session, check=options.check)
+    session.progress("reading packs")
+    upgrade = Upgrade(options.upgrade, frozenset(options.upgrade_pack))
+    made = resolve(session.manifest, session.registry, session.sources, previous, upgrade)
+    data = lock_bytes(made.lock)
+    same = read_file(session.lock_path) == data
+    if not same and not options.check:
+        write_file(session.lock_path, data)
+    return _report(session, options, made.lock, made.notices, _moved(previous, made.lock), same, repaired)
+
+
+def former_lock(session: Session, *, check: bool) -> tuple[Lock | None, bool]:
+    """The lock on disk, and whether it is in need of repair.
+
+    A lock with merge conflict markers is no reason to stop: `resolve` makes it again from the manifest.
+    Under `check` it is.
+    """
+    from ..capabilities.errors import GsdlockError
+
+    try:
+        return session.lock(), False
+    except GsdlockError as fault:
+        if fault.code != "E-LOCK-CONFLICT" or check:
+            raise
+        return None, True
+
+
+def _moved(previous: Lock | None, lock: Lock) -> Difference:
+    from ..lockfiles.diff import compare
+
+    before = {t.name: t for t in previous.targets} if previous else {}
+    packs = previous.packs if previous else ()
+    return compare(before, {t.name: t for t in lock.targets}, packs, lock.packs)
+
+
+def _report(
+    session: Session,
+    options: argparse.Namespace,
+    lock: Lock,
+    notices: tuple[str, ...],
+    moved: Difference,
+    same: bool,
+    repaired: bool,
+) -> Outcome:
+    from .difference import summary_lines
+
+    lines = list(notices)
+    if repaired:
+        lines.append(f"{session.lock_path} held merge conflict markers: made again from the manifest")
+    lines += [f"pack {p.name}: {p.resolved}" for p in lock.packs]
+    for target in lock.targets:
+        lines.append(
+            f"target {target.name}: {target.runtime} {target.scope}, "
+            f"{plural(len(target.placements), 'file')}, {plural(len(target.edits), 'entry', 'entries')}, "
+            f"features: {', '.join(target.features) or 'none'}"
+        )
+    if same:
+        lines.append(f"{session.lock_path} is up to date")
+    elif options.check:
+        lines += summary_lines(moved)
+        lines.append(f"{session.lock_path} is stale: run gsdlock resolve")
+    else:
+        lines += summary_lines(moved)
+        lines.append(f"wrote {session.lock_path}; look at it with gsdlock diff, then gsdlock apply")
+    data = {
+        "lock": session.lock_path,
+        "plan": lock.plan,
+        "changed": not same,
+        "repaired": repaired,
+        "notices": list(notices),
+        "packs": [{"name": p.name, "kind": p.kind.value, "resolved": p.resolved} for p in lock.packs],
+        "targets": [
+            {"name": t.name, "files": len(t.placements), "edits": len(t.edits), "features": list(t.features)}
+            for t in lock.targets
+        ],
+    }
+    return Outcome(1 if options.check and not same else 0, data, lines)

@@ -1,0 +1,176 @@
+"""What the verbs of one command share: options, environment, manifest, lock, store. Made lazily.
+
+Nothing is read before it is asked for, so that `gsdlock status` in a folder without a manifest gives its own
+error, and a verb that needs no store opens none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..capabilities.environment import Environment
+    from ..capabilities.registry import Registry
+    from ..lockfiles.model import Lock
+    from ..resolver.manifest import Manifest
+    from ..resolver.sources.base import SourceContext
+    from ..store.blobs import Blobs
+    from ..store.filesystem import FileSystem
+
+
+class Session:
+    """One run of the command. `options` holds the parsed global options and those of the verb."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+
+    @cached_property
+    def environment(self) -> Environment:
+        from .environment import make_environment
+
+        return make_environment()
+
+    @cached_property
+    def manifest_path(self) -> str | None:
+        """The absolute path of the manifest in force; None where none is found."""
+        from ..resolver.manifest import find_manifest
+
+        named = self.options.manifest
+        if named is not None:
+            return os.path.abspath(named)
+        return find_manifest(self.environment, os.path.exists)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The manifest. Raises `GsdlockError`: E-MANIFEST-MISSING, E-MANIFEST-…."""
+        from ..capabilities.errors import input_error
+        from ..resolver.manifest import read_manifest
+
+        path = self.manifest_path
+        if path is None:
+            raise input_error(
+                "E-MANIFEST-MISSING",
+                "no gsdlock.toml here, above, or in the user's config folder",
+                "Make one with gsdlock init, or name one with --manifest FILE.",
+            )
+        data = read_file(path)
+        if data is None:
+            raise input_error(
+                "E-MANIFEST-MISSING", f"there is no {path}", "Make one with gsdlock init.", where=path
+            )
+        return read_manifest(data, path, self.environment)
+
+    @property
+    def lock_path(self) -> str:
+        """Where the lock lies: `--lock`, else `gsdlock.lock` beside the manifest."""
+        from ..resolver.manifest import LOCK_NAME
+
+        if self.options.lock is not None:
+            return os.path.abspath(self.options.lock)
+        return os.path.join(self.manifest.folder, LOCK_NAME)
+
+    def lock(self) -> Lock | None:
+        """The lock on disk; None where there is none. Raises `GsdlockError` E-LOCK-…."""
+        from ..lockfiles.read import read_lock
+
+        data = read_file(self.lock_path)
+        return None if data is None else read_lock(data, self.lock_path)
+
+    @cached_property
+    def registry(self) -> Registry:
+        from ..capabilities.registry import load_builtin
+
+        return load_builtin()
+
+    @cached_property
+    def filesystem(self) -> FileSystem:
+        from ..store.filesystem_posix import RealFileSystem
+
+        return RealFileSystem()
+
+    @cached_property
+    def blobs(self) -> Blobs:
+        from ..store.blobs import Blobs
+
+        return Blobs(self.filesystem, self.environment.folders.data)
+
+    @cached_property
+    def sources(self) -> SourceContext:
+        from ..resolver.sources.base import SourceContext
+
+        return SourceContext(
+            environment=self.environment, blobs=self.blobs, offline=bool(self.options.offline)
+        )
+
+    def wanted(self, name: str) -> bool:
+        """Whether `--target` lets a target through."""
+        return not self.options.target or name in self.options.target
+
+    def progress(self, line: str) -> None:
+        """A line on standard error that tells what takes its time."""
+        if not (self.options.no_progress or self.options.quiet or self.options.json):
+            print(line, file=sys.stderr, flush=True)
+
+
+def read_file(path: str) -> bytes | None:
+    """The bytes of a manifest or lock; None where there is no such file.
+
+    Raises `GsdlockError` E-FILE-READ where it is there and cannot be read.
+    """
+    from ..capabilities.errors import input_error
+
+    try:
+        # A FIFO or a device would hang or never end: only a regular file is a manifest or a lock.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as fault:
+        raise input_error(
+            "E-FILE-READ", f"{path} cannot be read: {fault.strerror}", "Mend its permissions.", where=path
+        ) from None
+    import stat
+
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise input_error("E-FILE-READ", f"{path} is not a regular file", "Name a file.", where=path)
+        return file.read()
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a manifest or a lock as a whole: temp file beside it, flushed, renamed. A link is followed.
+
+    Raises `GsdlockError` E-FILE-WRITE naming the path.
+    """
+    import tempfile
+
+    from ..capabilities.errors import input_error
+
+    real = os.path.realpath(path)
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=".gsdlock-", dir=os.path.dirname(real))
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(real))
+        os.replace(temporary, real)
+    except OSError as fault:
+        if temporary is not None and os.path.lexists(temporary):
+            os.unlink(temporary)
+        raise input_error(
+            "E-FILE-WRITE", f"{path} cannot be written: {fault.strerror}", "Mend its folder.", where=path
+        ) from None
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.stat(path).st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

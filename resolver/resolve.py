@@ -1,0 +1,247 @@
+"""Manifest + registry + packs -> lock; and from a lock back to the same content.
+
+`resolve` keeps what a former lock pinned unless it is told to upgrade; a `path` or `builtin` pack has no
+version to be pinned to, so its tree is read again each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..capabilities.errors import GsdlockError, input_error, missing
+from ..capabilities.registry import Registry
+from ..lockfiles.model import Lock, LockedCapability, LockedPack, PackKind
+from .manifest import Manifest, PackEntry
+from .pack import Pack
+from .packs import read_pack
+from .plan import PlannedTarget, plan_target
+from .sources import fetch
+from .sources.base import PackSource, SourceContext
+
+_ALWAYS_READ = (PackKind.PATH, PackKind.BUILTIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """Which packs may move to another version: all of them, or those named."""
+
+    everything: bool = False
+    names: frozenset[str] = frozenset()
+
+    def admits(self, pack: str) -> bool:
+        """Whether that pack may move."""
+        return self.everything or pack in self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A new lock and what a user should be told about it."""
+
+    lock: Lock
+    notices: tuple[str, ...]
+
+
+def resolve(
+    manifest: Manifest,
+    registry: Registry,
+    context: SourceContext,
+    previous: Lock | None,
+    upgrade: Upgrade,
+) -> Resolution:
+    """The lock of `manifest`. Content goes to the store of `context`; nothing else is written.
+
+    Raises `GsdlockError`: E-PACK-UNKNOWN for an upgrade of a pack that does not exist, E-RUNTIME-UNKNOWN,
+    E-PACK-… from sources, and whatever planning raises.
+    """
+    for name in sorted(upgrade.names - {p.name for p in manifest.packs}):
+        known = ", ".join(p.name for p in manifest.packs) or "none"
+        raise input_error(
+            "E-PACK-UNKNOWN", f"there is no pack {name} to upgrade", f"The manifest has: {known}."
+        )
+    former = {p.name: p for p in previous.packs} if previous else {}
+    kept = {
+        p.name: former[p.name]
+        for p in manifest.packs
+        if p.name in former
+        and former[p.name].kind is p.kind
+        and former[p.name].requested == p.requested
+        and p.kind not in _ALWAYS_READ
+        and not upgrade.admits(p.name)
+    }
+    return _build(manifest, registry, context, kept)
+
+
+def rebuild(manifest: Manifest, registry: Registry, context: SourceContext, lock: Lock) -> None:
+    """Bring all content that `lock` names into the store, from its pinned inputs.
+
+    Raises `GsdlockError` (status 5): E-PACK-INTEGRITY or E-PACK-TREE when an input is not what was locked,
+    E-LOCK-REBUILD naming the first files when the same inputs no longer give the locked content, and
+    E-PACK-UNKNOWN when the manifest has no pack of a locked name.
+    """
+    kept = {p.name: p for p in lock.packs}
+    absent = sorted(set(kept) - {p.name for p in manifest.packs})
+    if absent:
+        raise missing(
+            "E-PACK-UNKNOWN",
+            f"the lock pins pack {', '.join(absent)}, which the manifest does not have",
+            "Make manifest and lock agree again: gsdlock resolve.",
+        )
+    made = _build(manifest, registry, context, kept).lock
+    if made.plan == lock.plan:
+        return
+    raise missing(
+        "E-LOCK-REBUILD",
+        "the pinned inputs no longer give the content that the lock names",
+        "Use the gsdlock version that made the lock, or make a new one: gsdlock resolve.",
+        details=_differences(lock, made),
+    )
+
+
+def stale(manifest: Manifest, lock: Lock) -> list[str]:
+    """Why `lock` is not a lock of `manifest`, one line a reason; empty when it is one.
+
+    Only what the two files say is compared: no pack is fetched.
+    """
+    reasons = []
+    locked = {p.name: p for p in lock.packs}
+    for pack in manifest.packs:
+        pin = locked.pop(pack.name, None)
+        if pin is None:
+            reasons.append(f"pack {pack.name} is not locked")
+        elif (pin.kind, pin.requested) != (pack.kind, pack.requested):
+            reasons.append(f"pack {pack.name} was locked for {pin.requested}, not for {pack.requested}")
+    reasons += [f"pack {name} is locked but no longer in the manifest" for name in locked]
+    targets = {t.name: t for t in lock.targets}
+    for entry in manifest.targets:
+        target = targets.pop(entry.name, None)
+        if target is None:
+            reasons.append(f"target {entry.name} is not locked")
+            continue
+        want = (entry.runtime, entry.scope, entry.profile, sorted(p.name for p in manifest.packs_of(entry)))
+        if want != (target.runtime, target.scope, target.profile, list(target.packs)):
+            reasons.append(f"target {entry.name} was locked with other settings")
+        reasons += [
+            f"target {entry.name}: feature {name} is enabled but not locked"
+            for name in entry.enable
+            if name not in target.features
+        ]
+        reasons += [
+            f"target {entry.name}: feature {name} is disabled but locked"
+            for name in entry.disable
+            if name in target.features
+        ]
+    reasons += [f"target {name} is locked but no longer in the manifest" for name in targets]
+    return reasons
+
+
+def _build(
+    manifest: Manifest, registry: Registry, context: SourceContext, kept: dict[str, LockedPack]
+) -> Resolution:
+    packs: dict[str, Pack] = {}
+    pins: list[LockedPack] = []
+    faults: list[GsdlockError] = []
+    for entry in manifest.packs:
+        try:
+            pack, pin = _pack(entry, manifest, registry, context, kept.get(entry.name))
+        except GsdlockError as fault:
+            faults.append(fault)
+            continue
+        packs[entry.name] = pack
+        pins.append(pin)
+    _raise_first(faults)
+    planned: list[PlannedTarget] = []
+    for target in manifest.targets:
+        try:
+            runtime = registry.runtime(target.runtime)
+            chosen = [packs[p.name] for p in manifest.packs_of(target)]
+            planned.append(plan_target(target, runtime, chosen, context.blobs))
+        except GsdlockError as fault:
+            faults.append(fault)
+    _raise_first(faults)
+    context.blobs.flush()
+    lock = Lock(
+        packs=tuple(sorted(pins, key=lambda p: p.name)),
+        capabilities=_capabilities(planned, registry, packs),
+        targets=tuple(sorted((p.target for p in planned), key=lambda t: t.name)),
+    )
+    return Resolution(lock, tuple(n for p in planned for n in p.notices))
+
+
+def _pack(
+    entry: PackEntry,
+    manifest: Manifest,
+    registry: Registry,
+    context: SourceContext,
+    locked: LockedPack | None,
+) -> tuple[Pack, LockedPack]:
+    source = PackSource(
+        name=entry.name,
+        kind=entry.kind,
+        spec=entry.spec,
+        folder=manifest.folder,
+        version=entry.version,
+        ref=entry.ref,
+        subdirectory=entry.subdirectory,
+        integrity=entry.integrity,
+    )
+    fetched = fetch(source, context, locked)
+    pack = read_pack(entry.name, fetched.version, fetched.tree, registry.features)
+    pin = LockedPack(
+        name=entry.name,
+        kind=entry.kind,
+        requested=entry.requested,
+        resolved=fetched.resolved,
+        tree=fetched.tree.digest,
+        integrity=fetched.integrity,
+        revision=fetched.revision,
+    )
+    return pack, pin
+
+
+def _capabilities(
+    planned: Sequence[PlannedTarget], registry: Registry, packs: dict[str, Pack]
+) -> tuple[LockedCapability, ...]:
+    """Every descriptor in use, sorted by id: runtimes, and the features that are active somewhere."""
+    pins: dict[str, LockedCapability] = {}
+    first_party = registry.features
+    for plan in planned:
+        runtime = registry.runtime(plan.target.runtime)
+        pins[runtime.id] = LockedCapability(runtime.id, "runtime", runtime.version, "builtin", runtime.digest)
+        for feature in plan.features.values():
+            builtin = first_party.get(feature.id)
+            origin = "builtin"
+            if builtin is None or builtin.digest != feature.digest:
+                origin = "pack:" + next(
+                    p.name for p in sorted(packs.values(), key=lambda p: p.name) if feature in p.features
+                )
+            pins[feature.id] = LockedCapability(
+                feature.id, "feature", feature.version, origin, feature.digest
+            )
+    return tuple(pins[i] for i in sorted(pins))
+
+
+def _raise_first(faults: Sequence[GsdlockError]) -> None:
+    """Raise the first fault, with the others as its details: one run shows all that is wrong."""
+    if not faults:
+        return
+    first, *others = faults
+    first.details = (
+        *first.details,
+        *(line for f in others for line in (f"{f.code}: {f.what}", *(f"  {d}" for d in f.details))),
+    )
+    raise first
+
+
+def _differences(lock: Lock, made: Lock) -> list[str]:
+    lines = []
+    for target in lock.targets:
+        other = made.target(target.name)
+        ours = {p.key: (p.digest, p.mode) for p in target.placements}
+        theirs = {p.key: (p.digest, p.mode) for p in other.placements} if other else {}
+        moved = sorted(k for k in ours.keys() | theirs.keys() if ours.get(k) != theirs.get(k))
+        lines += [f"{target.name} {key} differs" for key in moved]
+        if other and not moved and other.digest != target.digest:
+            lines.append(f"{target.name}: its entries or features differ")
+    shown_lines = lines[:10]
+    return [*shown_lines, f"and {len(lines) - 10} more"] if len(lines) > 10 else shown_lines
