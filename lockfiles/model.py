@@ -97,7 +97,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One runtime at one scope and what it will hold. `origins` is the digest of a blob: see `Origin`."""
+    """One runtime at one scope and what it will hold.
+
+    `origins` is the digest of a blob: see `Origin`. `tools` are the interpreters whose paths are filled in at
+    apply (`node`, `bash` ...).
+    """
 
     name: str
     runtime: str
@@ -108,6 +112,7 @@ class Target:
     edits: tuple[Edit, ...]
     origins: str
     packs: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -178,6 +183,7 @@ def target_data(target: Target) -> dict[str, Any]:
         "profile": target.profile,
         "features": list(target.features),
         "packs": list(target.packs),
+        "tools": list(target.tools),
         "origins": target.origins,
         "files": {p.key: [p.digest, p.mode, p.size, p.fill] for p in target.placements},
         "edits": [
@@ -208,3 +214,39 @@ def origins_data(origins: Mapping[str, Origin]) -> dict[str, list[str]]:
 def edit_origin_key(edit: Edit) -> str:
     """The key under which `origins_data` holds the origin of an edit."""
     return f"{edit.key}#{edit.at}#{edit.value}"
+
+
+def target_from_data(data: Mapping[str, Any]) -> Target:
+    """The inverse of `target_data`, for data whose digest was verified."""
+    return Target(
+        name=data["name"],
+        runtime=data["runtime"],
+        scope=data["scope"],
+        profile=data["profile"],
+        features=tuple(data["features"]),
+        packs=tuple(data["packs"]),
+        tools=tuple(data["tools"]),
+        origins=data["origins"],
+        placements=tuple(
+            Placement(*_split_key(key), digest, mode, size, fill)
+            for key, (digest, mode, size, fill) in data["files"].items()
+        ),
+        edits=tuple(
+            Edit(
+                *_split_key(key),
+                EditFormat(form),
+                EditOp(op),
+                at,
+                value,
+                fill,
+                executes,
+                tuple(instead),
+            )
+            for key, form, op, at, value, fill, executes, instead in data["edits"]
+        ),
+    )
+
+
+def _split_key(key: str) -> tuple[str, str]:
+    root, _, path = key.partition(":")
+    return root, path

@@ -12,6 +12,7 @@ rest: a relative path of plain characters below a root.
 | home  | `$HOME/…`                     | absolute       |
 | tilde | `~/…`                         | absolute       |
 | sh    | one double-quoted POSIX shell word of the absolute path | the same |
+| sh-home | the same, `$HOME` in front of what follows the home | as `sh` |
 
 A target may ask for portable tools: then a `tool.` base is filled with the bare name.
 """
@@ -25,7 +26,7 @@ from typing import Any
 
 _MARK = b"{{gsdlock:"
 _PLACEHOLDER = re.compile(
-    r"\{\{gsdlock:(path|home|tilde|sh):([a-z][a-z0-9.-]*)((?:/[A-Za-z0-9._@+-]+)*)/?\}\}"
+    r"\{\{gsdlock:(path|home|tilde|sh|sh-home):([a-z][a-z0-9.-]*)((?:/[A-Za-z0-9._@+-]+)*)/?\}\}"
 )
 
 
@@ -61,6 +62,8 @@ def has_placeholder(data: bytes) -> bool:
 
 def bases_used(data: bytes) -> frozenset[str]:
     """The bases that the placeholders in `data` name."""
+    if not has_placeholder(data):
+        return frozenset()
     return frozenset(m.group(2) for m in _PLACEHOLDER.finditer(data.decode("utf-8", "replace")))
 
 
@@ -73,14 +76,16 @@ def fill_text(text: str, fillings: Fillings) -> str:
         if value is None:
             raise PlaceholderError(base)
         path = value.rstrip("/") + rest if rest else value
-        if form == "sh":
+        if form == "sh" or (form == "sh-home" and fillings.home is None):
             return _shell_word(path)
         if form == "path" or fillings.home is None:
             return path
         home = fillings.home.rstrip("/")
-        if path == home or path.startswith(home + "/"):
-            return ("$HOME" if form == "home" else "~") + path[len(home) :]
-        return path
+        if path != home and not path.startswith(home + "/"):
+            return _shell_word(path) if form == "sh-home" else path
+        if form == "sh-home":
+            return _shell_word(path[len(home) :], '"$HOME')
+        return ("$HOME" if form == "home" else "~") + path[len(home) :]
 
     return _PLACEHOLDER.sub(one, text)
 
@@ -101,6 +106,12 @@ def fill_value(value: Any, fillings: Fillings) -> Any:
     return value
 
 
-def _shell_word(path: str) -> str:
+def fill_pointer(pointer: str, fillings: Fillings) -> str:
+    """A JSON pointer with every step filled; what is filled in is escaped as a step."""
+    steps = [fill_text(s.replace("~1", "/").replace("~0", "~"), fillings) for s in pointer.split("/")]
+    return "/".join(s.replace("~", "~0").replace("/", "~1") for s in steps)
+
+
+def _shell_word(path: str, opening: str = '"') -> str:
     escaped = re.sub(r'([\\"$`])', r"\\\1", path)
-    return f'"{escaped}"'
+    return f'{opening}{escaped}"'

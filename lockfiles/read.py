@@ -154,6 +154,7 @@ def _target(table: Table) -> tuple[Target, str]:
         profile=table.string("profile", allowed=["core", "standard", "full"]),
         features=table.strings("features"),
         packs=table.strings("packs"),
+        tools=table.strings("tools"),
         placements=tuple(placements),
         edits=tuple(_edit(t) for t in table.tables("edit")),
         origins=_digest(table, "origins"),

@@ -48,6 +48,7 @@ def _target_row(target: Target) -> dict[str, Any]:
         "profile": target.profile,
         "features": list(target.features),
         "packs": list(target.packs),
+        "tools": list(target.tools),
         "digest": target.digest,
         "origins": target.origins,
         "files": {p.key: file_line(p) for p in target.placements},

@@ -36,3 +36,29 @@ class EditDraft:
     origin: Origin
     executes: bool = False
     instead: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Something that a target does not get because its host has no place for it.
+
+    `what` names it, `reason` completes "left out: …"; `feature` is empty where no feature owns it.
+    """
+
+    feature: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceDrafts:
+    """What a pack puts into a target through its surfaces. Edits keep their order: hosts run hooks in it."""
+
+    files: tuple[FileDraft, ...] = ()
+    edits: tuple[EditDraft, ...] = ()
+    omissions: tuple[Omission, ...] = ()
+
+    def __add__(self, other: SurfaceDrafts) -> SurfaceDrafts:
+        return SurfaceDrafts(
+            self.files + other.files, self.edits + other.edits, self.omissions + other.omissions
+        )

@@ -21,7 +21,7 @@ from ..lockfiles.model import (
     edit_origin_key,
     origins_data,
 )
-from ..lockfiles.placeholders import has_placeholder
+from ..lockfiles.placeholders import bases_used, has_placeholder
 from .drafts import EditDraft, FileDraft
 from .features import ActiveSet, active_features, select_artifacts
 from .manifest import TargetEntry
@@ -60,6 +60,8 @@ def plan_target(
     files, edits, notices = _drafts(entry, runtime, packs, active)
     placements, origins = _placements(entry.name, files, blobs)
     planned_edits = _edits(entry.name, edits, origins, blobs)
+    bases = {b for f in files for b in bases_used(f.data)}
+    bases |= {b for e in edits for b in bases_used(canonical_json(e.value))}
     target = Target(
         name=entry.name,
         runtime=entry.runtime,
@@ -67,6 +69,7 @@ def plan_target(
         profile=entry.profile,
         features=tuple(sorted(active.features)),
         packs=tuple(p.name for p in packs),
+        tools=tuple(sorted(b.removeprefix("tool.") for b in bases if b.startswith("tool."))),
         placements=placements,
         edits=planned_edits,
         origins=blobs.put(canonical_json(origins_data(origins))),
@@ -115,6 +118,7 @@ def _drafts(
             artifacts=select_artifacts(pack, active, entry.profile, base),
             hooks=entry.hooks,
             portable_hooks=entry.portable_hooks,
+            profile=entry.profile,
         )
         files += artifact_drafts(runtime, entry.scope, pack, selection)
         surface = surface_drafts(runtime, entry.scope, pack, selection)

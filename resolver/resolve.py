@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import GsdlockError, input_error, missing
 from ..capabilities.registry import Registry
-from ..lockfiles.model import Lock, LockedCapability, LockedPack, PackKind
+from ..lockfiles.model import Lock, LockedCapability, LockedPack, PackKind, target_data
 from .manifest import Manifest, PackEntry
 from .pack import Pack
 from .packs import read_pack
@@ -159,6 +160,9 @@ def _build(
         except GsdlockError as fault:
             faults.append(fault)
     _raise_first(faults)
+    for plan in planned:
+        # A generation keeps the digest of its target: this is what `diff` and `why` read it back by.
+        context.blobs.put(canonical_json(target_data(plan.target)))
     context.blobs.flush()
     lock = Lock(
         packs=tuple(sorted(pins, key=lambda p: p.name)),

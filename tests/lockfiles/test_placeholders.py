@@ -10,6 +10,7 @@ from gsdlock.lockfiles.placeholders import (
     PlaceholderError,
     bases_used,
     fill_bytes,
+    fill_pointer,
     fill_text,
     fill_value,
     has_placeholder,
@@ -26,6 +27,8 @@ FORMS = [
     ("sh", "config", "hooks/x.js", '"/home/ada/.claude/hooks/x.js"'),
     ("sh", "tool.node", "", '"/usr/bin/node"'),
     ("home", "tool.node", "", "/usr/bin/node"),
+    ("sh-home", "config", "hooks/x.js", '"$HOME/.claude/hooks/x.js"'),
+    ("sh-home", "tool.node", "", '"/usr/bin/node"'),
 ]
 
 
@@ -61,6 +64,13 @@ def test_values_are_filled_in_depth() -> None:
     assert fill_value(value, AT_HOME) == {"a": ["/home/ada/.claude", 1, None, True], "~/.claude": "k"}
 
 
+def test_a_pointer_is_filled_step_by_step() -> None:
+    pointer = "/permission/read/{{gsdlock:tilde:config~1gsd-core}}~1*"
+    assert fill_pointer(pointer, AT_HOME) == "/permission/read/~0~1.claude~1gsd-core~1*"
+    assert fill_pointer("/a~1b/c", AT_HOME) == "/a~1b/c"
+    assert fill_pointer("", AT_HOME) == ""
+
+
 def test_the_bases_that_are_needed_can_be_asked_for() -> None:
     data = (placeholder("sh", "tool.node") + placeholder("path", "config", "a/b")).encode()
     assert bases_used(data) == {"tool.node", "config"}
@@ -92,3 +102,15 @@ def test_a_real_shell_reads_back_any_path() -> None:
     script = f"printf '%s\\0' {' '.join(words)}"
     out = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True).stdout
     assert out.decode().split("\0")[:-1] == [f"/{n}" for n in ODD_NAMES]
+
+
+def test_a_real_shell_reads_back_any_path_below_its_home() -> None:
+    home = "/the $(home) of `ada`"
+    words = [
+        fill_text(placeholder("sh-home", "config"), Fillings({"config": f"{home}/{n}"}, home))
+        for n in ODD_NAMES
+    ]
+    assert all(w.startswith('"$HOME/') for w in words)
+    script = f"printf '%s\\0' {' '.join(words)}"
+    done = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True, env={"HOME": home})
+    assert done.stdout.decode().split("\0")[:-1] == [f"{home}/{n}" for n in ODD_NAMES]

@@ -14,6 +14,8 @@ from gsdlock.lockfiles.model import (
     PackKind,
     Placement,
     Target,
+    target_data,
+    target_from_data,
 )
 from gsdlock.lockfiles.read import read_lock
 from gsdlock.lockfiles.write import lock_bytes
@@ -29,6 +31,7 @@ TARGET = Target(
     profile="standard",
     features=("research", "ui"),
     packs=("gsd",),
+    tools=("node",),
     placements=(
         Placement("config", "hooks/a.js", DIGEST, 0o755, 7, fill=True),
         Placement("config", "skills/gsd-x/SKILL.md", DIGEST, 0o644, 1234),
@@ -74,6 +77,10 @@ def test_the_file_is_for_reviewers() -> None:
     assert f'"config:skills/gsd-x/SKILL.md" = "{DIGEST} 0644 1234"\n' in text
     assert f'"config:hooks/a.js" = "{DIGEST} 0755 7 fill"\n' in text
     assert text.endswith("\n") and "\r" not in text
+
+
+def test_a_target_survives_as_plain_data() -> None:
+    assert target_from_data(target_data(TARGET)) == TARGET
 
 
 def test_a_checkout_with_crlf_reads_the_same() -> None:

@@ -1,0 +1,105 @@
+"""Measure gsdlock as whole processes: see script/bench. Prints a table; judges nothing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+MANIFEST = """
+[packs.gsd]
+npm = "@opengsd/gsd-core"
+version = "1.11.0"
+
+[targets.claude]
+scope = "global"
+"""
+
+
+def main() -> int:
+    """Set up a scratch home, measure in turn, print medians and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7, help="measured rounds of each (default 7)")
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory(prefix="gsdlock-bench-") as folder:
+        bench = Bench(Path(folder))
+        bench.gsdlock("resolve")
+        bench.gsdlock("apply", "--allow", "high")
+        files = [p for p in (bench.home / ".claude").rglob("*") if p.is_file()]
+        size = sum(p.stat().st_size for p in files)
+        print(f"claude global, full profile: {len(files)} files, {size / 1e6:.1f} MB; {rounds} rounds")
+        copies, applies, bares, idles = [], [], [], []
+        for number in range(rounds):
+            target = bench.root / f"copy{number}"
+            copies.append(timed(lambda t=target: bench.copy(t)))  # type: ignore[misc]  # bound per round
+            shutil.rmtree(target)
+            bench.gsdlock("uninstall", "--allow", "high")
+            os.sync()
+            applies.append(timed(lambda: bench.gsdlock("apply", "--allow", "high")))
+            bench.gsdlock("apply")
+            bares.append(timed(bench.bare_python))
+            idles.append(timed(lambda: bench.gsdlock("apply")))
+        row("cp -a and sync", copies)
+        row("apply, warm store", applies)
+        print(f"  ratio {median_ratio(applies, copies):.2f}")
+        row("python -c pass", bares)
+        row("apply, nothing to do", idles)
+        print(f"  ratio {median_ratio(idles, bares):.2f}")
+    return 0
+
+
+class Bench:
+    """A scratch home with a project folder in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home = root / "home"
+        self.project = self.home / "project"
+        self.project.mkdir(parents=True)
+        (self.project / "gsdlock.toml").write_text(MANIFEST)
+        keep = ("PATH", "LANG", "npm_config_registry", "NPM_CONFIG_USERCONFIG", "NPM_CONFIG_GLOBALCONFIG")
+        self.env = {k: v for k, v in os.environ.items() if k in keep} | {"HOME": str(self.home)}
+        # The npm client's own settings stay those of the user who runs this.
+        own = Path.home() / ".npmrc"
+        if own.exists():
+            self.env.setdefault("NPM_CONFIG_USERCONFIG", str(own))
+
+    def gsdlock(self, *words: str) -> None:
+        command = [str(Path(sys.executable).parent / "gsdlock"), *words, "--no-progress", "-q"]
+        subprocess.run(command, cwd=self.project, env=self.env, check=True)
+
+    def copy(self, target: Path) -> None:
+        subprocess.run(["cp", "-a", str(self.home / ".claude"), str(target)], check=True)
+        subprocess.run(["sync"], check=True)
+
+    def bare_python(self) -> None:
+        subprocess.run([sys.executable, "-c", "pass"], env=self.env, check=True)
+
+
+def timed(work: Callable[[], None]) -> float:
+    """Wall seconds of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def row(name: str, seconds: list[float]) -> None:
+    """One line of the table: minimum, median, maximum in milliseconds."""
+    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
+    print(f"  {name:<22} min {low * 1e3:7.1f}  median {middle * 1e3:7.1f}  max {high * 1e3:7.1f} ms")
+
+
+def median_ratio(ours: list[float], others: list[float]) -> float:
+    """The median of the ratios round by round: a drift of the machine falls out."""
+    return statistics.median(a / b for a, b in zip(ours, others, strict=True))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
