@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..resolver.manifest import Manifest
     from ..resolver.sources.base import SourceContext
     from ..store.blobs import Blobs
-    from ..store.filesystem import FileSystem
+    from ..store.store import Store
 
 
 class Session:
@@ -41,7 +41,7 @@ class Session:
 
         named = self.options.manifest
         if named is not None:
-            return os.path.abspath(named)
+            return os.path.abspath(str(named))
         return find_manifest(self.environment, os.path.exists)
 
     @cached_property
@@ -70,7 +70,7 @@ class Session:
         from ..resolver.manifest import LOCK_NAME
 
         if self.options.lock is not None:
-            return os.path.abspath(self.options.lock)
+            return os.path.abspath(str(self.options.lock))
         return os.path.join(self.manifest.folder, LOCK_NAME)
 
     def lock(self) -> Lock | None:
@@ -87,16 +87,14 @@ class Session:
         return load_builtin()
 
     @cached_property
-    def filesystem(self) -> FileSystem:
-        from ..store.filesystem_posix import RealFileSystem
+    def store(self) -> Store:
+        from ..store.store import open_store
 
-        return RealFileSystem()
+        return open_store(self.environment, "gsdlock " + " ".join(sys.argv[1:]))
 
-    @cached_property
+    @property
     def blobs(self) -> Blobs:
-        from ..store.blobs import Blobs
-
-        return Blobs(self.filesystem, self.environment.folders.data)
+        return self.store.blobs
 
     @cached_property
     def sources(self) -> SourceContext:

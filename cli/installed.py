@@ -1,0 +1,93 @@
+"""What is installed, as the verbs see it: the current generations that a command is about."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..lockfiles.model import Origin, Target
+    from ..store.blobs import Blobs
+    from ..store.records import Generation
+    from .session import Session
+
+
+def generations_of(session: Session, *, left: bool = False) -> list[Generation]:
+    """The current generations that this command is about, in the order of the manifest, then by name.
+
+    With a manifest: those of its installation, for local scope those of its folder. Without one: all, or
+    those that `--target` names. Targets that were uninstalled are left out unless `left`.
+    """
+    found = [g for g in session.store.generations.currents().values() if left or not g.left]
+    order: dict[str, int] = {}
+    if session.manifest_path is not None:
+        manifest = session.manifest
+        order = {t.name: n for n, t in enumerate(manifest.targets)}
+        found = [
+            g
+            for g in found
+            if g.installation == manifest.name and (not g.project or g.project == manifest.folder)
+        ]
+    chosen = [g for g in found if session.wanted(g.target)]
+    return sorted(chosen, key=lambda g: (order.get(g.target, len(order)), g.target, g.slug))
+
+
+def require_targets(session: Session) -> list[Generation]:
+    """As `generations_of`, for verbs that change things: without a manifest `--target` must say which.
+
+    Raises `GsdlockError`: E-TARGET-WHICH, E-NOTHING-INSTALLED.
+    """
+    from ..capabilities.errors import input_error
+
+    found = generations_of(session)
+    if session.manifest_path is None and not session.options.target:
+        names = ", ".join(sorted(g.target for g in found)) or "none"
+        raise input_error(
+            "E-TARGET-WHICH",
+            "there is no manifest here, so it is not clear which targets are meant",
+            f"Name them with --target. Installed: {names}.",
+        )
+    if not found:
+        raise input_error(
+            "E-NOTHING-INSTALLED", "nothing of this manifest is installed", "gsdlock apply installs."
+        )
+    return found
+
+
+def check_target_names(session: Session, known: list[str]) -> None:
+    """Raises `GsdlockError` E-TARGET-UNKNOWN where `--target` names what neither manifest nor lock has."""
+    from ..capabilities.errors import input_error, shown
+    from ..capabilities.tables import nearest
+
+    for name in session.options.target or ():
+        if name not in known:
+            raise input_error(
+                "E-TARGET-UNKNOWN",
+                f"there is no target {shown(name)}{nearest(name, known)}",
+                f"Targets: {', '.join(known) or 'none'}.",
+            )
+
+
+def target_of(blobs: Blobs, plan: str) -> Target:
+    """The target that a generation was made from. `plan` is the digest that the generation names.
+
+    Raises `GsdlockError` E-BLOB-… where the store has lost it.
+    """
+    from ..lockfiles.model import target_from_data
+
+    return target_from_data(json.loads(blobs.get(plan)))
+
+
+def installed_targets(session: Session) -> dict[str, Target]:
+    """The targets of the current generations, by name."""
+    return {g.target: target_of(session.blobs, g.plan) for g in generations_of(session)}
+
+
+def origins_of(blobs: Blobs, target: Target) -> dict[str, Origin]:
+    """Why each file and entry of a target is there; keys as in `lockfiles.model.origins_data`.
+
+    Raises `GsdlockError` E-BLOB-….
+    """
+    from ..lockfiles.model import Origin
+
+    return {key: Origin(*row) for key, row in json.loads(blobs.get(target.origins)).items()}

@@ -1,0 +1,120 @@
+"""The two sides of a diff: where each of them is read from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..lockfiles.model import Lock, LockedPack, Target
+    from .session import Session
+
+INSTALLED, LOCK, DISK = "@installed", "@lock", "@disk"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Targets by name, and the packs where the side is a lock (generations do not name them)."""
+
+    targets: Mapping[str, Target]
+    packs: tuple[LockedPack, ...] = ()
+
+
+def read_side(session: Session, name: str) -> Side:
+    """One side of a diff. Raises `GsdlockError`: E-LOCK-MISSING, E-SIDE-UNKNOWN, E-GIT-SHOW, E-LOCK-…,
+    E-GENERATION-…."""
+    from .installed import installed_targets
+
+    if name == INSTALLED:
+        return Side(_filtered(session, installed_targets(session)))
+    if name == LOCK:
+        return _of_lock(session, _present(session.lock(), session.lock_path))
+    if name.startswith("@"):
+        return Side(_filtered(session, _generation(session, name)))
+    if name.startswith("git:"):
+        return _of_lock(session, _from_git(session, name))
+    return _of_lock(session, _from_path(session, name))
+
+
+def _filtered(session: Session, targets: Mapping[str, Target]) -> dict[str, Target]:
+    return {name: t for name, t in targets.items() if session.wanted(name)}
+
+
+def _of_lock(session: Session, lock: Lock) -> Side:
+    return Side(_filtered(session, {t.name: t for t in lock.targets}), lock.packs)
+
+
+def _present(lock: Lock | None, path: str) -> Lock:
+    from ..capabilities.errors import input_error
+
+    if lock is None:
+        raise input_error("E-LOCK-MISSING", f"there is no {path}", "Make it: gsdlock resolve.", where=path)
+    return lock
+
+
+def _from_path(session: Session, name: str) -> Lock:
+    from ..lockfiles.read import read_lock
+    from .session import read_file
+
+    path = os.path.join(session.environment.cwd, name)
+    data = read_file(path)
+    return _present(None if data is None else read_lock(data, path), path)
+
+
+def _generation(session: Session, name: str) -> dict[str, Target]:
+    from ..capabilities.errors import input_error, shown
+    from .installed import generations_of, target_of
+
+    if not name[1:].isascii() or not name[1:].isdigit():
+        raise input_error(
+            "E-SIDE-UNKNOWN",
+            f"{shown(name)} is no side of a diff",
+            "Use a path, git:REV:PATH, @lock, @installed, @disk, or @ and the number of a generation.",
+        )
+    number = int(name[1:])
+    generations = session.store.generations
+    found = {}
+    for current in generations_of(session, left=True):
+        if number in generations.numbers(current.slug):
+            generation = generations.read(current.slug, number)
+            if not generation.left:
+                found[generation.target] = target_of(session.blobs, generation.plan)
+    if not found:
+        raise input_error(
+            "E-SIDE-UNKNOWN", f"no target has a generation {number}", "gsdlock history lists them."
+        )
+    return found
+
+
+def _from_git(session: Session, name: str) -> Lock:
+    from ..capabilities.errors import input_error, shown
+    from ..lockfiles.read import read_lock
+    from ..resolver.sources.process import SystemProcesses
+
+    _, revision, path = [*name.split(":", 2), "", ""][:3]
+    environment = session.environment
+    processes = SystemProcesses()
+    git = processes.find("git", environment.variables.get("PATH", ""))
+    if git is None:
+        raise input_error("E-GIT-ABSENT", "git is not on PATH", "Install git, or name the lock by its path.")
+    if not revision or revision.startswith("-") or not path:
+        raise input_error("E-SIDE-UNKNOWN", f"{shown(name)} is not git:REV:PATH", "git:HEAD~1:gsdlock.lock")
+    # `./` makes git take the path relative to the working directory, as every other path here.
+    spec = f"{revision}:{path if path.startswith(('/', './', '../')) else './' + path}"
+    done = processes.run(
+        [git, "-c", "core.quotePath=false", "show", "--no-textconv", spec],
+        cwd=environment.cwd,
+        env=environment.variables,
+        timeout=60,
+        limit=64 * 1024 * 1024,
+    )
+    if done.status != 0:
+        raise input_error(
+            "E-GIT-SHOW",
+            f"git has no {shown(spec, 200)}",
+            "Check revision and path with git log.",
+            details=[shown(line, 200) for line in done.err.decode("utf-8", "replace").splitlines()[:3]],
+        )
+    return read_lock(done.out, name)

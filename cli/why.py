@@ -1,0 +1,122 @@
+"""Say where a file or an entry comes from: pack, feature, artifact, converter, descriptor axis.
+
+The place is a path on disk, the name that the lock uses (config:skills/x/SKILL.md), or either with # and a
+JSON pointer for an entry in a shared file.
+
+example: gsdlock why ~/.claude/settings.json#/hooks/SessionStart
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from .render import Outcome
+
+if TYPE_CHECKING:
+    from ..lockfiles.model import Origin, Target
+    from ..store.records import Generation
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    parser.add_argument("place", metavar="PATH-or-ENTRY", help="a file, or a file and # and a pointer")
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Explain one place. See the module's text.
+
+    Raises `GsdlockError` E-WHY-UNKNOWN where nothing of ours is there.
+    """
+    from ..capabilities.errors import input_error, shown
+    from .installed import generations_of, origins_of, target_of
+
+    name, _, pointer = options.place.partition("#")
+    rows: list[dict[str, Any]] = []
+    for generation in generations_of(session):
+        target = target_of(session.blobs, generation.plan)
+        rows += _matches(
+            target,
+            origins_of(session.blobs, target),
+            _keys(session, generation, name),
+            pointer,
+            f"generation {generation.number}",
+        )
+    if not rows and (session.manifest_path or options.lock):
+        lock = session.lock()
+        for target in lock.targets if lock else ():
+            if session.wanted(target.name):
+                rows += _matches(target, origins_of(session.blobs, target), {name}, pointer, "the lock")
+    if not rows:
+        raise input_error(
+            "E-WHY-UNKNOWN",
+            f"nothing that gsdlock installed is called {shown(options.place, 200)}",
+            "gsdlock status lists what is installed; what is not there belongs to you or to the host.",
+        )
+    lines = []
+    for row in rows:
+        lines.append(f"{row['place']} (target {row['target']}, {row['from']})")
+        lines += [f"  {key}: {row[key]}" for key in _SHOWN if row[key]]
+    return Outcome(0, {"origins": rows}, lines)
+
+
+_SHOWN = ("pack", "feature", "artifact", "converter", "axis", "digest", "op", "value")
+
+
+def _keys(session: Session, generation: Generation, name: str) -> set[str]:
+    """The `root:path` names that a given name may stand for in a generation."""
+    keys = {name}
+    path = os.path.expanduser(name) if name.startswith("~") else os.path.join(session.environment.cwd, name)
+    for candidate in {os.path.normpath(path), os.path.realpath(path)}:
+        for root, record in generation.roots.items():
+            for base in {record.given, record.real}:
+                if candidate.startswith(base.rstrip("/") + "/"):
+                    keys.add(f"{root}:{candidate[len(base.rstrip('/')) + 1 :]}")
+        keys |= {edited.key for edited in generation.edited if edited.real == candidate}
+    return keys
+
+
+def _matches(
+    target: Target, origins: dict[str, Origin], keys: set[str], pointer: str, source: str
+) -> list[dict[str, Any]]:
+    from ..lockfiles.model import Origin, edit_origin_key
+
+    rows = []
+    for placement in target.placements:
+        if placement.key in keys and not pointer:
+            origin = origins.get(placement.key, Origin("", "", "", "", ""))
+            rows.append(_row(target, placement.key, source, origin, digest=placement.digest))
+    for edit in target.edits:
+        below = edit.at == pointer or edit.at.startswith(pointer + "/") or pointer.startswith(edit.at + "/")
+        if edit.key in keys and (not pointer or below):
+            origin = origins.get(edit_origin_key(edit), Origin("", "", "", "", ""))
+            place = f"{edit.key}#{edit.at}"
+            rows.append(_row(target, place, source, origin, op=edit.op.value, value=edit.value))
+    return rows
+
+
+def _row(
+    target: Target,
+    place: str,
+    source: str,
+    origin: Origin,
+    *,
+    digest: str = "",
+    op: str = "",
+    value: str = "",
+) -> dict[str, Any]:
+    return {
+        "place": place,
+        "target": target.name,
+        "from": source,
+        "pack": origin.pack,
+        "feature": origin.feature,
+        "artifact": origin.artifact,
+        "converter": origin.converter,
+        "axis": origin.axis,
+        "digest": digest,
+        "op": op,
+        "value": value,
+    }
