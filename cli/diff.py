@@ -38,7 +38,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
     if len(options.sides) > 2:
         raise usage_error("E-USAGE", "diff compares two sides", "gsdlock diff [FROM] [TO]")
-    before_name, after_name = [*options.sides, *[INSTALLED, LOCK][len(options.sides) :]]
+    sides: list[str] = options.sides
+    before_name, after_name = [*sides, *[INSTALLED, LOCK][len(sides) :]]
     states = disk_state(session) if {before_name, after_name} & {DISK, INSTALLED} else []
     drifted = [s for s in states if s.drifted]
     if DISK in (before_name, after_name):

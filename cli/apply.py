@@ -1,0 +1,95 @@
+"""Make the targets match the lock, in one transaction.
+
+Everything is checked before anything is written. What is risky (a hook, a shared file, anything outside the
+project that its manifest wants) is shown and asked about; without a terminal, --allow answers beforehand.
+A missing or stale lock is resolved first, unless --locked forbids it. Content that the store has lost is
+fetched again from the pinned inputs.
+
+example: gsdlock apply --locked --allow high
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .render import Outcome
+
+if TYPE_CHECKING:
+    from ..lockfiles.model import Lock, Target
+    from ..store.survey import TargetChange
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    from .carrying import common_arguments
+
+    common_arguments(parser)
+    parser.add_argument("--locked", action="store_true", help="refuse to change the lock")
+    parser.add_argument(
+        "--no-edits", action="store_true", help="place files only; print the entries to put in"
+    )
+    parser.add_argument("--move", action="store_true", help="follow a root that now lies elsewhere")
+    parser.add_argument("--take-over", action="store_true", help="bind the installation to this manifest")
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Apply the lock. See the module's text."""
+    from .carrying import carry_out
+
+    lock, notices = current_lock(session, options)
+    changes = changes_with_content(session, lock, by_hand=options.no_edits)
+    outcome = carry_out(session, options, changes, "apply")
+    return Outcome(outcome.status, {**outcome.data, "notices": notices}, [*notices, *outcome.lines])
+
+
+def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, list[str]]:
+    """The lock to apply, made or renewed first where the manifest asks for another one.
+
+    Raises `GsdlockError` E-LOCK-STALE under `--locked`, with every reason.
+    """
+    from ..capabilities.errors import input_error
+    from ..lockfiles.write import lock_bytes
+    from ..resolver.resolve import Upgrade, resolve, stale
+    from .session import write_file
+
+    lock = session.lock()
+    reasons = ["there is no lock yet"] if lock is None else stale(session.manifest, lock)
+    if lock is not None and not reasons:
+        return lock, []
+    if options.locked:
+        raise input_error(
+            "E-LOCK-STALE",
+            f"{session.lock_path} is not a lock of {session.manifest.path}",
+            "Run gsdlock resolve, look at it with gsdlock diff, and commit it.",
+            details=reasons,
+        )
+    session.progress("resolving, because " + "; ".join(reasons))
+    made = resolve(session.manifest, session.registry, session.sources, lock, Upgrade())
+    if not options.dry_run:
+        write_file(session.lock_path, lock_bytes(made.lock))
+    return made.lock, [*made.notices, f"wrote {session.lock_path}"]
+
+
+def changes_with_content(session: Session, lock: Lock, *, by_hand: bool) -> list[TargetChange]:
+    """The changes of an apply, with all content in the store: fetched again where it was lost."""
+    from ..capabilities.canonical import canonical_json
+    from ..lockfiles.model import target_data
+    from ..resolver.resolve import rebuild
+    from .targets import changes_of
+
+    lost = [t.name for t in lock.targets if session.wanted(t.name) and not _is_stored(session, t)]
+    if lost:
+        session.progress("the store lacks content of the lock: fetching the pinned inputs again")
+        rebuild(session.manifest, session.registry, session.sources, lock)
+    for target in lock.targets:
+        session.blobs.put(canonical_json(target_data(target)))
+    return changes_of(session, lock, by_hand=by_hand)
+
+
+def _is_stored(session: Session, target: Target) -> bool:
+    """Whether the store has all content of a target. Blobs are verified when they are used."""
+    blobs = session.blobs
+    digests = {target.origins, *(p.digest for p in target.placements), *(e.value for e in target.edits)}
+    return all(blobs.has(digest) for digest in digests)

@@ -1,0 +1,273 @@
+"""What every verb that changes targets shares: its options, the gate, the ledger, the report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .render import Outcome, plural
+
+if TYPE_CHECKING:
+    from ..store.choices import Choices
+    from ..store.gate import Settled
+    from ..store.items import Item
+    from ..store.policy import Policy
+    from ..store.recovery import Recovered
+    from ..store.survey import TargetChange
+    from ..store.transaction import Result
+    from .session import Session
+
+RISKS = ("read-only", "low", "moderate", "high", "critical")
+
+
+def common_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of verbs that change targets."""
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be done and asked; do nothing"
+    )
+    parser.add_argument(
+        "--allow", metavar="RISK", action="append", choices=RISKS, default=[], help="answer up to this risk"
+    )
+    for name, text in (
+        ("ours", "replace what you changed of ours; your version is kept in the store"),
+        ("theirs", "keep what you changed of ours, and remember that it is held back"),
+        ("adopt", "take over files of yours that are in the way; they are kept in the store"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="PATH", nargs="?", const="*", action="append", default=[], help=text
+        )
+    parser.add_argument("--partial", action="store_true", help="go ahead without what is denied")
+    parser.add_argument(
+        "--unsafe-auto-allow", action="store_true", help="allow everything unseen; recorded as such"
+    )
+
+
+def choices_of(options: argparse.Namespace) -> Choices:
+    """What the options say about drift and collisions."""
+    from ..store.choices import Choices
+
+    return Choices(
+        adopt=frozenset(map(_named, options.adopt)),
+        ours=frozenset(map(_named, options.ours)),
+        theirs=frozenset(map(_named, options.theirs)),
+        move=getattr(options, "move", False),
+        take_over=getattr(options, "take_over", False),
+    )
+
+
+def _named(choice: str) -> str:
+    """A name of a lock (`config:x`) as it is; anything else is a path and becomes a full one."""
+    path, mark, pointer = choice.partition("#")
+    root, colon, _ = path.partition(":")
+    if choice == "*" or (colon and root.replace("-", "").isalpha() and "/" not in root):
+        return choice
+    return os.path.abspath(os.path.expanduser(path)) + mark + pointer
+
+
+def carry_out(
+    session: Session,
+    options: argparse.Namespace,
+    changes: Sequence[TargetChange],
+    verb: str,
+    inspect: Callable[[Sequence[Item]], None] | None = None,
+) -> Outcome:
+    """Run the transaction (or only show it, under `--dry-run`), with gate and ledger around it.
+
+    `inspect` sees the items before anything is decided, and may refuse. Raises what the transaction raises.
+    """
+    from ..store.transaction import preview, run
+
+    choices = choices_of(options)
+    if options.dry_run:
+        items = preview(session.store, changes, choices)
+        if inspect is not None:
+            inspect(items)
+        return _dry_outcome(session, options, items)
+    receipts = _Receipts(session)
+
+    def decide(items: Sequence[Item]) -> Settled:
+        if inspect is not None:
+            inspect(items)
+        settled = _settle(session, options, items)
+        receipts.plan(settled)
+        return settled
+
+    try:
+        result = run(session.store, changes, choices, decide)
+    except Exception:
+        receipts.undone()
+        raise
+    receipts.outcomes(result)
+    return _outcome(session, result, verb, receipts.messages)
+
+
+def policy_of(session: Session) -> Policy:
+    """The rules in force: the user's own file first, then the project's. Raises E-POLICY-…."""
+    from ..resolver.manifest import read_manifest, user_manifest
+    from ..store.policy import Layer, Rules, merged, read_rules
+    from .session import read_file
+
+    user_path = user_manifest(session.environment)
+    user, project = Rules(), Rules()
+    data = read_file(user_path)
+    if data is not None:
+        own = read_manifest(data, user_path, session.environment)
+        user = read_rules(own.policy, Layer.USER, where=user_path, user_file=user_path)
+    if session.manifest_path is not None and not session.manifest.of_user:
+        manifest = session.manifest
+        project = read_rules(
+            manifest.policy,
+            Layer.PROJECT,
+            where=manifest.path,
+            user_file=user_path,
+            targets=[t.name for t in manifest.targets],
+        )
+    for warning in (*user.warnings, *project.warnings):
+        session.progress(f"warning: {warning}")
+    return merged(user, project)
+
+
+def _settle(session: Session, options: argparse.Namespace, items: Sequence[Item]) -> Settled:
+    from ..store.gate import Resolver, UnattendedResolver, UnsafeAutoAllow, settle
+    from ..store.items import Risk
+    from .terminal import TerminalResolver
+
+    resolver: Resolver
+    if options.unsafe_auto_allow:
+        resolver = UnsafeAutoAllow(acknowledged=True, warn=lambda line: print(line, file=sys.stderr))
+    elif sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and not options.json:
+        resolver = TerminalResolver()
+    else:
+        resolver = UnattendedResolver()
+    return settle(
+        items,
+        policy_of(session),
+        resolver,
+        allow=[Risk(r) for r in options.allow],
+        partial=options.partial,
+    )
+
+
+class _Receipts:
+    """The ledger around one transaction: decisions before it, outcomes behind it.
+
+    A ledger that cannot be written stops an apply before anything is done; once it is done, the outcome is a
+    fact whether or not the ledger can take it, so then it is only a message.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._id = ""
+        self._allowed: list[tuple[str, str]] = []
+        self.messages: list[str] = []
+
+    def plan(self, settled: Settled) -> None:
+        import uuid
+
+        from ..store.ledger import open_ledger
+
+        store = self._session.store
+        self._id = uuid.uuid4().hex
+        with open_ledger(store.fs, store.state, store.now) as ledger:
+            self.messages += ledger.messages
+            ledger.record_plan(self._id, settled.items, settled.decisions)
+        pairs = zip(settled.items, settled.decisions, strict=True)
+        self._allowed = [(i.target, i.key) for i, d in pairs if d.allow]
+
+    def outcomes(self, result: Result) -> None:
+        """What was allowed was done, but for targets that a denial left as they were."""
+        self._close(lambda target: "withheld" if target in result.unchanged else "done")
+
+    def undone(self) -> None:
+        """The transaction went back."""
+        self._close(lambda target: "undone")
+
+    def _close(self, outcome_of: Callable[[str], str]) -> None:
+        if not self._id:
+            return
+        from ..capabilities.errors import GsdlockError
+        from ..store.ledger import Outcome as Receipt
+        from ..store.ledger import open_ledger
+
+        store = self._session.store
+        try:
+            with open_ledger(store.fs, store.state, store.now) as ledger:
+                closed = {key: Receipt(outcome_of(key[0])) for key in self._allowed}
+                self.messages += ledger.record_outcomes(self._id, closed)
+        except GsdlockError as fault:
+            self.messages.append(f"the outcome is not in the ledger: {fault.what}")
+
+
+def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[Item]) -> Outcome:
+    from ..store.gate import judge
+    from ..store.items import Risk, item_data
+
+    judged = judge(items, policy_of(session), allow=[Risk(r) for r in options.allow])
+    lines, rows = [], []
+    for judgement in judged:
+        item = judgement.item
+        if judgement.decision is None:
+            answer = "asked"
+        else:
+            answer = "allowed" if judgement.decision.allow else "denied"
+        rows.append({**item_data(item), "decision": answer})
+        if item.changes:
+            lines.append(f"{item.target}: {item.op.value} {item.key} ({item.risk.value}, {answer})")
+    asked = sum(row["decision"] == "asked" for row in rows)
+    if not lines:
+        lines = ["nothing would be done"]
+    elif asked:
+        lines.append(f"{plural(asked, 'item')} would be asked about; nothing was done")
+    else:
+        lines.append("nothing would be asked; nothing was done")
+    return Outcome(0, {"dry-run": True, "items": rows}, lines)
+
+
+def _outcome(session: Session, result: Result, verb: str, messages: Sequence[str]) -> Outcome:
+    done = [o for o in result.outcomes if o.result == "done"]
+    lines = [f"{r}" for r in map(recovered_line, result.recovered)]
+    by_target: dict[str, Counter[str]] = {}
+    for outcome in done:
+        by_target.setdefault(outcome.item.target, Counter())[outcome.item.op.value] += 1
+    for target, counts in by_target.items():
+        number = next((n for slug, n in result.generations.items() if slug.split("@")[0] == target), None)
+        what = ", ".join(f"{op} {n}" for op, n in sorted(counts.items()))
+        lines.append(f"{target}: {what}" + (f"; generation {number}" if number else ""))
+    lines += [f"{target}: denied, left as it was" for target in sorted(result.unchanged)]
+    lines += [f"the former version of {path} is kept: gsdlock restore {path}" for path in result.kept]
+    lines += [*result.downgrades, *messages]
+    if not done and not result.unchanged:
+        lines.append(
+            "nothing to do: every target is as the lock says" if verb == "apply" else "nothing to do"
+        )
+    data: dict[str, Any] = {
+        "generations": dict(result.generations),
+        "denied": sorted(result.unchanged),
+        "kept": list(result.kept),
+        "messages": list(messages),
+        "items": [
+            {
+                "target": o.item.target,
+                "op": o.item.op.value,
+                "key": o.item.key,
+                "risk": o.item.risk.value,
+                "result": o.result,
+                "decided-by": o.decision.decided_by,
+            }
+            for o in result.outcomes
+        ],
+    }
+    from ..capabilities.errors import Exit
+
+    return Outcome(Exit.REFUSED if result.unchanged else 0, data, lines)
+
+
+def recovered_line(recovered: Recovered) -> str:
+    """What an earlier, interrupted transaction needed."""
+    what = "completed" if recovered.completed else "undone"
+    targets = ", ".join(recovered.targets)
+    return f"{recovered.command} had been interrupted: {what} first ({targets})"

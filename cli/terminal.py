@@ -1,0 +1,79 @@
+"""The questions of the gate, asked on a terminal: once, grouped, the highest risk first."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .render import plural
+
+if TYPE_CHECKING:
+    from ..store.gate import Answer, Ask, AskGroup
+
+_MOST_LINES = 12
+
+
+class TerminalResolver:
+    """Asks the person at the terminal. `read` gives the next answer, `write` shows a line."""
+
+    who = "terminal"
+
+    def __init__(
+        self, read: Callable[[], str] | None = None, write: Callable[[str], None] | None = None
+    ) -> None:
+        self._read = read or _read_line
+        self._write = write or _write_line
+
+    def settle(self, asks: Sequence[Ask]) -> Sequence[Answer]:
+        """One answer per question. The end of input is an interruption: nothing is decided."""
+        from ..store.gate import Answer, grouped
+
+        answers: dict[int, Answer] = {}
+        for group in grouped(asks):
+            allow = self._ask(group)
+            answers |= {number: Answer(allow) for number in group.numbers}
+        return [answers[n] for n in range(len(asks))]
+
+    def _ask(self, group: AskGroup) -> bool:
+        self._write("")
+        self._write(f"{group.target}: {plural(len(group.asks), 'item')} of risk {group.risk.value}")
+        for line in outline(group.asks):
+            self._write(f"  {line}")
+        while True:
+            self._write("Allow these? [y]es, [n]o: the target stays as it is, [l]ist all")
+            match self._read().strip().lower():
+                case "y" | "yes":
+                    return True
+                case "n" | "no" | "":
+                    return False
+                case "l" | "list":
+                    for ask in group.asks:
+                        self._write(f"  {ask.item.op.value} {ask.item.key}: {ask.item.description}")
+
+
+def outline(asks: Sequence[Ask]) -> list[str]:
+    """What matters of many questions in few lines: all that executes, the rest counted by folder."""
+    lines = [f"executes: {a.item.key}: {a.item.description}" for a in asks if a.item.executes]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:_MOST_LINES], f"and {len(lines) - _MOST_LINES} more that execute"]
+    counts = Counter((a.item.op.value, _folder(a.item.key)) for a in asks if not a.item.executes)
+    lines += [f"{op} {plural(n, 'item')} in {folder}" for (op, folder), n in sorted(counts.items())]
+    return lines
+
+
+def _folder(key: str) -> str:
+    root, _, path = key.partition("#")[0].partition(":")
+    return f"{root}:{path.split('/')[0]}" + ("/" if "/" in path else "")
+
+
+def _read_line() -> str:
+    line = sys.stdin.readline()
+    if not line:
+        raise KeyboardInterrupt
+    return line
+
+
+def _write_line(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

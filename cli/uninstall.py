@@ -1,0 +1,33 @@
+"""Take out everything that gsdlock put in.
+
+Files that you changed since are refused and listed; --theirs keeps them, --ours removes them (they stay in
+the store). Shared files lose exactly our entries, and are what they were, byte for byte, when nobody changed
+them in between. Stored content stays until gsdlock gc.
+
+example: gsdlock uninstall --target claude
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .render import Outcome
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    from .carrying import common_arguments
+
+    common_arguments(parser)
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Leave the targets. See the module's text."""
+    from .carrying import carry_out
+    from .targets import leaving
+
+    return carry_out(session, options, leaving(session), "uninstall")
