@@ -24,8 +24,8 @@ class Environment:
     """The machine as gsdlock sees it.
 
     `variables` is the environment mapping; `home` the user's home, absolute, or None where HOME is unset or
-    relative; `cwd` the working directory, absolute; `platform` a `sys.platform` value; `user_id` the effective
-    uid, -1 where the platform has none; `now` gives the time as RFC 3339 UTC with milliseconds.
+    relative; `cwd` the working directory, absolute; `platform` a `sys.platform` value; `user_id` the
+    effective uid, -1 where the platform has none; `now` gives the time as RFC 3339 UTC with milliseconds.
     """
 
     variables: Mapping[str, str]

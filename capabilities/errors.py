@@ -85,6 +85,8 @@ def shown(text: str, limit: int = 80) -> str:
 
     At most `limit` characters, plus an ellipsis when something was cut.
     """
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text  # nearly all texts: nothing to replace, nothing to cut
     import unicodedata
 
     head = text[: limit + 1]

@@ -235,6 +235,16 @@ def local_directory(runtime: Runtime, project: str, around: Surroundings) -> str
     return around.join(project, runtime.local_config_dir)
 
 
+def check_scope(runtime: Runtime, scope: str) -> None:
+    """Raises what `resolve_roots` would raise on any machine: `E-HOME-NONE`, `E-HOME-LOCAL-DEFERRED`,
+    `E-HOME-LOCAL-NONE`."""
+    anywhere = Surroundings({}, "/", lambda path: False)
+    if scope == Scope.LOCAL:
+        local_directory(runtime, "/", anywhere)
+    else:
+        config_home(runtime.config_home, anywhere)
+
+
 def placed_root(runtime: Runtime, scope: str, entry: LayoutEntry | SkillPlace) -> Root:
     """The root that an entry's `dest_subpath` is relative to."""
     if entry.home is not None:

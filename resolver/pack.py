@@ -43,8 +43,9 @@ class ArtifactKind(StrEnum):
 class Artifact:
     """One unit of content: `stem` names it without prefix or extension, `path` is its main file.
 
-    `files` are all its files, main file first; a skill folder may hold more than `SKILL.md`. `feature` is the
-    id of the feature that owns it, or empty.
+    `files` are all its files, main file first; a skill folder may hold more than `SKILL.md`, and an agent may
+    have a variant of itself beside it (`<stem>.compact.md`), which is read by path and is no agent by itself.
+    `feature` is the id of the feature that owns it, or empty.
     """
 
     kind: ArtifactKind
@@ -58,14 +59,17 @@ class PackLayout(StrEnum):
     """How a pack lays out its content."""
 
     GSD = "gsd"  # commands/gsd/*.md, agents/*.md, hooks/, gsd-core/ and scripts/ payload
-    CAPABILITY = "capability"  # a capability.json at the top: one feature, skills/<stem>/SKILL.md …
+    CAPABILITY = "capability"  # a capability.json at the top, or one in each of several folders
     PLUGIN = "plugin"  # .claude-plugin/plugin.json with skills/ commands/ agents/ hooks/
     SKILLS = "skills"  # folders that hold a SKILL.md
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A pack that was read. `version` is the pack's own (empty where it says none)."""
+    """A pack that was read. `version` is the pack's own (empty where it says none).
+
+    `notices` tell, one line each, what of the pack no descriptor can say and so is not installed.
+    """
 
     name: str
     version: str
@@ -73,3 +77,4 @@ class Pack:
     tree: Tree
     artifacts: tuple[Artifact, ...]
     features: tuple[Feature, ...]
+    notices: tuple[str, ...] = ()

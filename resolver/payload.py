@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..capabilities.gsd_layout import Copy, any_matches, load_gsd_layout
+from ..capabilities.gsd_layout import Bundle, Copy, any_matches, load_gsd_layout
 from ..capabilities.model import Runtime
 from ..capabilities.vocabulary import PayloadPart, Root, Scope
 from ..lockfiles.model import Origin
 from ..lockfiles.placeholders import placeholder
-from .conversion import payload_bytes
+from .conversion import pack_context, payload_bytes
+from .converters import ConvertContext
 from .drafts import FileDraft
 from .pack import Pack
 from .places import hooks_folder, hooks_root, local_folder
@@ -26,26 +27,37 @@ _EXECUTABLE_MODE = 0o755
 
 
 def payload_drafts(runtime: Runtime, scope: str, pack: Pack, selection: Selection) -> list[FileDraft]:
-    """All files of the payload that a host gets at a scope; each path once."""
+    """All files of the payload that a host gets at a scope: each path once, by the last rule for it."""
     parts = [p for p in runtime.payload if selection.hooks or p is not PayloadPart.HOOKS]
+    context = pack_context(runtime, scope, pack)
     chosen: dict[tuple[str, str], FileDraft] = {}
     for draft in (
-        *_copies(runtime, scope, pack, selection, parts),
+        *_copies(context, pack, selection, parts),
         *_own_files(runtime, scope, pack, selection, parts),
-        *(_hook_scripts(runtime, scope, pack) if PayloadPart.HOOKS in parts else ()),
-        *(_plugin(runtime, pack) if selection.hooks or _plugin_is_all(runtime) else ()),
+        *(_hook_scripts(context, pack) if PayloadPart.HOOKS in parts else ()),
+        *(_plugin(runtime, pack) if PayloadPart.HOOKS in parts or _plugin_is_all(runtime) else ()),
     ):
         chosen[draft.root, draft.path] = draft
     return list(chosen.values())
 
 
-def bundled_scripts(runtime: Runtime, pack: Pack) -> frozenset[str]:
+def release(pack: Pack) -> str:
+    """The release of a GSD pack that rules are checked against; empty where it says none."""
+    former = load_gsd_layout().former_folder
+    return "0.0.0" if any(p.startswith(former) for p in pack.tree.files) else pack.version
+
+
+def bundled_scripts(runtime: Runtime, scope: str, pack: Pack) -> frozenset[str]:
     """The files of the pack's hooks folder that a host gets, relative to it."""
-    condition, bundle = load_gsd_layout().bundles.get(runtime.hooks_surface, (None, None))
-    if bundle is None or condition is None or not condition.holds(runtime, Scope.GLOBAL, pack.version):
-        return frozenset()
+    bundles = _bundles(runtime, scope, pack)
     inside = (p.removeprefix(_HOOKS) for p in pack.tree.files if p.startswith(_HOOKS))
-    return frozenset(p for p in inside if bundle.takes(p))
+    return frozenset(p for p in inside if any(b.takes(p) for b in bundles))
+
+
+def _bundles(runtime: Runtime, scope: str, pack: Pack) -> list[Bundle]:
+    version = release(pack)
+    rows = load_gsd_layout().bundles.get(runtime.hooks_surface, ())
+    return [b for b in rows if b.condition.holds(runtime, scope, version)]
 
 
 def told_text(text: str, runtime: Runtime, scope: str, pack: Pack, selection: Selection) -> str:
@@ -58,11 +70,12 @@ def told_text(text: str, runtime: Runtime, scope: str, pack: Pack, selection: Se
 
 
 def _copies(
-    runtime: Runtime, scope: str, pack: Pack, selection: Selection, parts: list[PayloadPart]
+    context: ConvertContext, pack: Pack, selection: Selection, parts: list[PayloadPart]
 ) -> Iterator[FileDraft]:
     off = _files_of_inactive_features(pack, selection)
+    version = release(pack)
     for rule in load_gsd_layout().copies:
-        if rule.part not in parts or not rule.condition.holds(runtime, scope, pack.version):
+        if rule.part not in parts or not rule.condition.holds(context.runtime, context.scope, version):
             continue
         origin = Origin(pack.name, "", f"payload/{rule.part}", "", "payload")
         for path, file in sorted(pack.tree.files.items()):
@@ -70,7 +83,7 @@ def _copies(
                 continue
             data = pack.tree.read(path)
             if not rule.verbatim:
-                data = payload_bytes(path, data, runtime, scope, pack)
+                data = payload_bytes(context, path, data)
             yield FileDraft(Root.CONFIG.value, _destination(rule, path), data, file.mode, origin)
 
 
@@ -90,24 +103,27 @@ def _own_files(
     runtime: Runtime, scope: str, pack: Pack, selection: Selection, parts: list[PayloadPart]
 ) -> Iterator[FileDraft]:
     origin = Origin(pack.name, "", "payload/marker", "", "payload")
+    version = release(pack)
     for file in load_gsd_layout().files:
-        if file.part in parts and file.condition.holds(runtime, scope, pack.version):
+        if file.part in parts and file.condition.holds(runtime, scope, version):
             text = told_text(file.text, runtime, scope, pack, selection)
             mode = _EXECUTABLE_MODE if file.executable else _PLAIN_MODE
-            yield FileDraft(Root.CONFIG.value, file.to, text.encode(), mode, origin)
+            if text:
+                yield FileDraft(Root.CONFIG.value, file.to, text.encode(), mode, origin)
 
 
-def _hook_scripts(runtime: Runtime, scope: str, pack: Pack) -> Iterator[FileDraft]:
-    scripts = bundled_scripts(runtime, pack)
+def _hook_scripts(context: ConvertContext, pack: Pack) -> Iterator[FileDraft]:
+    runtime = context.runtime
+    scripts = bundled_scripts(runtime, context.scope, pack)
     if not scripts:
         return
-    _, bundle = load_gsd_layout().bundles[runtime.hooks_surface]
-    root, folder = hooks_root(runtime, scope).value, hooks_folder(runtime)
+    executables = [g for b in _bundles(runtime, context.scope, pack) for g in b.executable]
+    root, folder = hooks_root(runtime, context.scope).value, hooks_folder(runtime)
     origin = Origin(pack.name, "", "payload/hooks", "", "hooksSurface")
     for script in sorted(scripts):
         path = _HOOKS + script
-        executable = any_matches(bundle.executable, script)
-        data = payload_bytes(path, pack.tree.read(path), runtime, scope, pack)
+        executable = any_matches(executables, script)
+        data = payload_bytes(context, path, pack.tree.read(path))
         mode = _EXECUTABLE_MODE if executable else pack.tree.files[path].mode
         yield FileDraft(root, f"{folder}/{script}", data, mode, origin)
     yield FileDraft(root, f"{folder}/package.json", _COMMONJS, _PLAIN_MODE, origin)

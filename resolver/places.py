@@ -29,7 +29,7 @@ def hooks_folder(runtime: Runtime) -> str:
 
 
 def local_folder(runtime: Runtime) -> str:
-    """The config root of a local target as seen from the project: `.claude`, or `.` for the project itself."""
+    """The config root of a local target, seen from the project: `.claude`, or `.` for the project itself."""
     if runtime.host_behaviors.get("localTargetIsProjectRoot"):
         return "."
     return runtime.local_config_dir or "."

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import input_error, shown
+from ..capabilities.homes import check_scope
 from ..capabilities.model import Feature, Runtime
 from ..lockfiles.model import (
     Edit,
@@ -55,6 +56,7 @@ def plan_target(
     Raises `GsdlockError` (status 3): E-FEATURE-…, E-FEATURE-CLASH, E-PLAN-CLASH, E-CONFINE-… for paths, and
     whatever layout and surfaces raise for content that cannot be carried.
     """
+    check_scope(runtime, entry.scope)
     packs = sorted(packs, key=lambda p: p.name)
     active = active_features(entry, _known_features(packs), _engines(packs))
     files, edits, notices = _drafts(entry, runtime, packs, active)
@@ -181,7 +183,7 @@ def _edits(
             op=draft.op,
             at=draft.at,
             value=blobs.put(value),
-            fill=has_placeholder(value),
+            fill=has_placeholder(value) or has_placeholder(draft.at.encode()),
             executes=draft.executes,
             instead=draft.instead,
         )

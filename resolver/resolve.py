@@ -195,7 +195,8 @@ def _pack(
         name=entry.name,
         kind=entry.kind,
         requested=entry.requested,
-        resolved=fetched.resolved,
+        # A folder has no name that holds on every machine: its kind, and the version it says it has.
+        resolved=fetched.resolved or f"{entry.kind} {pack.version}".strip(),
         tree=fetched.tree.digest,
         integrity=fetched.integrity,
         revision=fetched.revision,

@@ -1,0 +1,40 @@
+"""One pack on one target, as the converters want to know it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..capabilities.model import Runtime
+from .converters import CATALOG_PATH, ConvertContext, payload_text, read_catalog
+from .pack import ArtifactKind, Pack
+
+
+def pack_context(runtime: Runtime, scope: str, pack: Pack) -> ConvertContext:
+    """What conversions of this pack on this target have in common; `artifact_context` names an artifact."""
+    catalog = read_catalog(pack.tree.read(CATALOG_PATH)) if CATALOG_PATH in pack.tree.files else {}
+    return ConvertContext(
+        runtime=runtime,
+        scope=scope,
+        stem="",
+        name="",
+        stems=frozenset(a.stem for a in pack.artifacts if a.kind is not ArtifactKind.AGENT),
+        agents=frozenset(a.stem for a in pack.artifacts if a.kind is ArtifactKind.AGENT),
+        version=pack.version,
+        catalog=catalog,
+    )
+
+
+def artifact_context(
+    context: ConvertContext, stem: str, name: str, children: frozenset[str] = frozenset()
+) -> ConvertContext:
+    """`context` for one artifact: `name` is its final name, `children` the skills nested below it."""
+    return replace(context, stem=stem, name=name, children=children)
+
+
+def payload_bytes(context: ConvertContext, path: str, data: bytes) -> bytes:
+    """One file of the payload as the host gets it; what is no UTF-8 text stays as it is."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+    return payload_text(context, path, text).encode("utf-8")

@@ -1,0 +1,181 @@
+"""resolve: what is locked stays locked, the same inputs give the same bytes, nothing else is touched."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Machine, PackMaker
+
+
+def path_manifest(pack: Path, more: str = "") -> str:
+    return f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\n{more}'
+
+
+def lock(machine: Machine) -> bytes:
+    return (machine.project / "gsdlock.lock").read_bytes()
+
+
+def test_the_lock_does_not_depend_on_machine_locale_hash_seed_or_folder(
+    machine: Machine, make_pack: PackMaker, tmp_path: Path
+) -> None:
+    pack = make_pack()
+    machine.manifest(path_manifest(pack))
+    machine.ok("resolve")
+    first = lock(machine)
+    assert str(tmp_path).encode() not in first
+    other = Machine(tmp_path / "other place")
+    other.home.mkdir(parents=True)
+    other.project.mkdir()
+    other.manifest(path_manifest(pack))
+    other.variables |= {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "CLAUDE_CONFIG_DIR": "/srv/elsewhere"}
+    other.ok("resolve", "--manifest", str(other.project / "gsdlock.toml"), cwd=tmp_path)
+    assert lock(other) == first
+
+
+def test_the_order_of_packs_and_targets_in_the_manifest_is_no_matter(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    one, two = make_pack(), make_pack(name="wave")
+    packs = [f'[packs.one]\npath = "{one}"\n', f'[packs.two]\npath = "{two}"\n']
+    targets = ['[targets.claude]\nscope = "global"\n', '[targets.codex]\nscope = "global"\n']
+    machine.manifest("".join([*packs, *targets]))
+    machine.ok("resolve")
+    first = lock(machine)
+    machine.manifest("".join([*reversed(packs), *reversed(targets)]))
+    assert "up to date" in machine.ok("resolve").out
+    assert lock(machine) == first
+
+
+def test_line_ends_of_a_checkout_are_no_matter(machine: Machine, make_pack: PackMaker) -> None:
+    pack = make_pack()
+    machine.manifest(path_manifest(pack))
+    machine.ok("resolve")
+    first = lock(machine)
+    for path in pack.rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    machine.ok("resolve")
+    assert lock(machine) == first
+
+
+def test_a_second_resolve_writes_nothing(starter: Machine) -> None:
+    starter.ok("resolve")
+    before = (starter.project / "gsdlock.lock").stat().st_mtime_ns
+    assert "up to date" in starter.ok("resolve").out
+    assert (starter.project / "gsdlock.lock").stat().st_mtime_ns == before
+
+
+def test_check_says_when_the_lock_is_stale_and_writes_nothing(machine: Machine, make_pack: PackMaker) -> None:
+    machine.manifest(path_manifest(make_pack()))
+    assert machine.run("resolve", "--check").status == 1
+    assert not (machine.project / "gsdlock.lock").exists()
+    machine.ok("resolve")
+    machine.ok("resolve", "--check")
+    make_pack("2.0.0")
+    before = lock(machine)
+    ran = machine.run("resolve", "--check")
+    assert ran.status == 1 and "SKILL.md" not in ran.err and "stale" in ran.out
+    assert lock(machine) == before
+
+
+def test_resolve_touches_no_host_folder(starter: Machine) -> None:
+    starter.ok("resolve")
+    assert starter.tree() == {}
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *words], capture_output=True, encoding="utf-8", check=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_git_pack_stays_at_its_commit_until_it_is_named(machine: Machine, make_pack: PackMaker) -> None:
+    repo = make_pack("1.0.0")
+    git(repo, "init", "-q", "-b", "main")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "one")
+    first = git(repo, "rev-parse", "HEAD")
+    machine.manifest(f'[packs.own]\ngit = "{repo}"\nref = "main"\n[targets.claude]\nscope = "global"\n')
+    machine.ok("resolve")
+    assert first.encode() in lock(machine)
+    make_pack("2.0.0")
+    git(repo, "commit", "-q", "-a", "-m", "two")
+    machine.ok("resolve")
+    assert first.encode() in lock(machine), "a branch that moved does not move the lock"
+    out = machine.ok("resolve", "--upgrade-pack", "own").out
+    assert git(repo, "rev-parse", "HEAD").encode() in lock(machine)
+    assert "own" in out
+    assert "E-PACK-UNKNOWN" in machine.run("resolve", "--upgrade-pack", "nope").err
+
+
+def test_a_lock_with_merge_markers_is_made_again(starter: Machine) -> None:
+    starter.ok("resolve")
+    whole = lock(starter)
+    (starter.project / "gsdlock.lock").write_bytes(b"<<<<<<< ours\n" + whole + b"=======\n>>>>>>> theirs\n")
+    for verb in (["apply", "--allow", "high"], ["resolve", "--check"], ["diff"]):
+        ran = starter.run(*verb)
+        assert ran.status == 3 and "gsdlock.lock:1" in ran.err, verb
+    out = starter.ok("resolve").out
+    assert "merge conflict markers" in out
+    assert lock(starter) == whole
+
+
+FAULTY = [
+    ('[packs.own]\npath = "nowhere"\n[targets.claude]\nscope = "global"\n', 5, "nowhere"),
+    ('[packs.s]\nbuiltin = "startr"\n[targets.claude]\nscope = "global"\n', 3, "startr"),
+    ('[packs.s]\nbuiltin = "starter"\n[targets.cloude]\nscope = "global"\n', 3, "claude"),
+    ('[packs.s]\nbuiltin = "starter"\n[targets.claude]\nscope = "global"\nenable = ["nope"]\n', 3, "nope"),
+    ('[packs.s]\nbuiltin = "starter"\n[targets.kimi]\nscope = "local"\n', 4, "E-HOME-LOCAL"),
+]
+
+
+@pytest.mark.parametrize(("text", "status", "says"), FAULTY, ids=[f[2] for f in FAULTY])
+def test_faulty_input_is_named_and_leaves_nothing_behind(
+    machine: Machine, text: str, status: int, says: str
+) -> None:
+    machine.manifest(text)
+    ran = machine.run("resolve")
+    assert ran.status == status, ran.err
+    assert says in ran.err
+    assert not (machine.project / "gsdlock.lock").exists()
+
+
+def test_all_packs_that_fail_are_told_in_one_run(machine: Machine) -> None:
+    machine.manifest('[packs.a]\npath = "no1"\n[packs.b]\npath = "no2"\n[targets.claude]\nscope = "global"\n')
+    err = machine.run("resolve").err
+    assert "no1" in err and "no2" in err
+
+
+def test_a_skill_name_that_climbs_is_refused(machine: Machine, make_pack: PackMaker) -> None:
+    pack = make_pack()
+    text = (pack / "capability.json").read_text().replace('["greet"]', '["../../escape", ".."]')
+    (pack / "capability.json").write_text(text)
+    machine.manifest(path_manifest(pack))
+    ran = machine.run("resolve")
+    assert ran.status == 3 and ".." in ran.err
+
+
+def test_two_packs_that_want_one_file_are_both_named(machine: Machine, make_pack: PackMaker) -> None:
+    one = make_pack()
+    two = make_pack(name="wave")
+    (two / "skills/greet").mkdir()
+    (two / "skills/greet/SKILL.md").write_text("---\nname: greet\ndescription: Other.\n---\nother\n")
+    text = (two / "capability.json").read_text().replace('["wave"]', '["wave", "greet"]')
+    (two / "capability.json").write_text(text)
+    machine.manifest(
+        f'[packs.one]\npath = "{one}"\n[packs.two]\npath = "{two}"\n[targets.claude]\nscope = "global"\n'
+    )
+    ran = machine.run("resolve")
+    assert ran.status == 3
+    assert "demo-greet" in ran.err and "demo-wave" in ran.err
+
+
+def test_offline_uses_what_the_store_has(machine: Machine) -> None:
+    machine.manifest('[packs.a]\nnpm = "no-such-pack-anywhere"\n[targets.claude]\nscope = "global"\n')
+    ran = machine.run("resolve", "--offline")
+    assert ran.status == 5 and "E-OFFLINE" in ran.err
