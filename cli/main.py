@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Global options that take a value: the verb is the first word that is neither an option nor such a value.
 _WITH_VALUE = ("--manifest", "--lock", "--target")
+_FLAGS = ("--json", "--offline", "--no-progress", "-q", "--quiet", "-v", "--verbose")
 
 
 class _UsageError(Exception):
@@ -47,11 +48,12 @@ def run(argv: Sequence[str]) -> int:
     except Exception as fault:
         from ..capabilities.errors import GsdlockError
 
+        verbose = "-v" in argv or "--verbose" in argv
         if not isinstance(fault, GsdlockError):
-            fault = _own_fault(fault, "-v" in argv or "--verbose" in argv)
+            fault = _own_fault(fault, verbose)
         from .render import show_error
 
-        return show_error(fault, as_json)
+        return show_error(fault, as_json, verbose)
 
 
 def _run(argv: list[str], as_json: bool) -> int:
@@ -118,8 +120,8 @@ def _without_verb(argv: Sequence[str]) -> int:
     if "--version" in argv:
         print(f"gsdlock {__version__}")
         return 0
-    unknown = [w for w in argv if w not in ("-h", "--help")]
-    if unknown or not argv:
+    unknown = [w for w in argv if w.startswith("-") and w not in ("-h", "--help", *_FLAGS, *_WITH_VALUE)]
+    if unknown or not {"-h", "--help"} & set(argv):
         raise _UsageError(
             f"{'unknown option ' + unknown[0] if unknown else 'a verb is missing'}\n"
             "gsdlock [GLOBAL] VERB [OPTIONS]; gsdlock --help lists the verbs"

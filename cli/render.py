@@ -40,8 +40,12 @@ def show(outcome: Outcome, verb: str, options: argparse.Namespace) -> int:
     return outcome.status
 
 
-def show_error(fault: GsdlockError, as_json: bool) -> int:
-    """Print a refusal: code, what and where, every detail, what to do; returns the exit status."""
+_MOST_DETAILS = 40
+
+
+def show_error(fault: GsdlockError, as_json: bool, verbose: bool = False) -> int:
+    """Print a refusal: code, what and where, the details (40 unless `verbose`), what to do; returns the exit
+    status."""
     if as_json:
         error = {
             "code": fault.code,
@@ -52,7 +56,10 @@ def show_error(fault: GsdlockError, as_json: bool) -> int:
         }
         print(json.dumps({"status": fault.status, "error": error}, indent=2, sort_keys=True))
         return fault.status
-    lines = [f"gsdlock: {fault.code}: {fault.what}", *(f"  {d}" for d in fault.details), f"  {fault.fix}"]
+    details = list(fault.details)
+    if len(details) > _MOST_DETAILS and not verbose:
+        details[_MOST_DETAILS:] = [f"and {len(details) - _MOST_DETAILS} more; --verbose shows them"]
+    lines = [f"gsdlock: {fault.code}: {fault.what}", *(f"  {d}" for d in details), f"  {fault.fix}"]
     print("\n".join(lines).encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
     return fault.status
 

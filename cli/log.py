@@ -1,0 +1,76 @@
+"""List the receipts: what was decided about each item, by whom, and what came of it.
+
+The ledger is for reading back only: losing it loses no file and blocks no rollback.
+
+example: gsdlock log --since 12
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from .render import Outcome, plural
+
+if TYPE_CHECKING:
+    from ..store.ledger import Event
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    parser.add_argument("--since", metavar="N", type=int, default=0, help="only receipts after number N")
+    parser.add_argument("--kind", metavar="KIND", help="only receipts of this kind: plan, outcomes")
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """List the receipts. See the module's text."""
+    import os
+
+    from ..store.ledger import open_ledger
+    from ..store.ledger_file import ledger_path
+
+    store = session.store
+    if not os.path.exists(ledger_path(store.state)):
+        return Outcome(0, {"events": []}, ["no receipt yet"])
+    with open_ledger(store.fs, store.state, store.now) as ledger:
+        events = ledger.events(options.since, options.kind)
+        messages = list(ledger.messages)
+    lines = [line for event in events for line in _lines(event, options.verbose)]
+    rows = [
+        {
+            "sequence": e.sequence,
+            "time": e.at,
+            "kind": e.kind,
+            "transaction": e.transaction_id,
+            "intact": e.intact,
+            "payload": e.payload,
+        }
+        for e in events
+    ]
+    return Outcome(0, {"events": rows, "messages": messages}, [*messages, *(lines or ["no receipt yet"])])
+
+
+def _lines(event: Event, verbose: bool) -> list[str]:
+    head = f"{event.sequence:>4}  {event.at}  {event.kind}"
+    if not event.intact:
+        return [f"{head}: damaged, not to be relied on"]
+    payload: dict[str, Any] = event.payload
+    if event.kind == "plan":
+        rows = payload["items"]
+        counts = Counter(row["decided_by"] for row in rows)
+        said = ", ".join(f"{n} by {who}" for who, n in sorted(counts.items()))
+        lines = [f"{head}: {plural(len(rows), 'item')}: {said}"]
+        if verbose:
+            lines += [f"        {_item_line(row)}" for row in rows]
+        return lines
+    if event.kind == "outcomes":
+        results = Counter(row[2] for row in payload["outcomes"])
+        return [f"{head}: " + ", ".join(f"{what} {n}" for what, n in sorted(results.items()))]
+    return [head]
+
+
+def _item_line(row: dict[str, Any]) -> str:
+    said = "allow" if row["allow"] else "deny"
+    return f"{said} {row['target']} {row['op']} {row['key']} ({row['risk']}, {row['decided_by']})"

@@ -1,0 +1,549 @@
+"""Reading a tree as a pack: four layouts, their artifacts and the features that own them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pytest
+from gsdlock.capabilities.canonical import sha256_digest
+from gsdlock.capabilities.errors import GsdlockError
+from gsdlock.capabilities.model import Feature
+from gsdlock.capabilities.registry import load_builtin
+from gsdlock.capabilities.validation import load_capability
+from gsdlock.resolver.pack import ArtifactKind, Pack, PackLayout, Tree, TreeFile
+from gsdlock.resolver.packs import read_pack
+
+
+def tree(files: Mapping[str, str]) -> Tree:
+    data = {path: text.encode() for path, text in files.items()}
+    listing = {path: TreeFile(sha256_digest(d), 0o644, len(d)) for path, d in sorted(data.items())}
+    return Tree("sha256:" + "0" * 64, listing, lambda path: data[path])
+
+
+def descriptor(id_: str = "greet", **changes: Any) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "role": "feature",
+        "title": "Greet",
+        "description": "Says hello.",
+        "tier": "standard",
+        "version": "1.2.0",
+        "requires": [],
+        "runtimeCompat": {"supported": ["*"], "unsupported": []},
+        "skills": [],
+        "agents": [],
+        "config": {},
+        **changes,
+    }
+
+
+def feature(id_: str, **changes: Any) -> Feature:
+    made = load_capability(descriptor(id_, **changes))
+    assert isinstance(made, Feature)
+    return made
+
+
+def read(files: Mapping[str, str], version: str = "", known: Mapping[str, Feature] | None = None) -> Pack:
+    return read_pack("demo", version, tree(files), known or {})
+
+
+def listed(pack: Pack) -> dict[str, str]:
+    """`kind/stem` -> owner."""
+    return {f"{a.kind}/{a.stem}": a.feature for a in pack.artifacts}
+
+
+def refusal(files: Mapping[str, str], known: Mapping[str, Feature] | None = None) -> GsdlockError:
+    with pytest.raises(GsdlockError) as caught:
+        read(files, known=known)
+    assert caught.value.status == 3
+    return caught.value
+
+
+class TestGsd:
+    FILES: ClassVar[dict[str, str]] = {
+        "package.json": '{"version": "1.14.0"}',
+        "commands/gsd/help.md": "",
+        "commands/gsd/ui-phase.md": "",
+        "commands/gsd/README.md": "",
+        "commands/gsd/deeper/x.md": "",
+        "agents/gsd-planner.md": "",
+        "agents/gsd-ui-auditor.md": "",
+        "agents/gsd-ui-auditor.compact.md": "",
+        "agents/notes.txt": "",
+        "skills/gsd-help/SKILL.md": "",
+        "gsd-core/workflows/help.md": "",
+        ".claude-plugin/plugin.json": '{"name": "gsd-core"}',
+    }
+    KNOWN: ClassVar[dict[str, Feature]] = {
+        "ui": feature("ui", skills=["ui-phase", "ui-review"], agents=["gsd-ui-auditor"]),
+        "drift": feature("drift"),
+        "mempalace": feature("mempalace", skills=["mempalace-recall"]),
+    }
+
+    def test_commands_and_agents_and_their_first_party_owners(self) -> None:
+        pack = read(self.FILES, known=self.KNOWN)
+        assert pack.layout is PackLayout.GSD
+        assert listed(pack) == {
+            "command/help": "",
+            "command/ui-phase": "ui",
+            "agent/gsd-planner": "",
+            "agent/gsd-ui-auditor": "ui",
+        }
+
+    def test_a_compact_agent_is_a_variant_of_the_agent_and_no_agent(self) -> None:
+        agent = next(a for a in read(self.FILES).artifacts if a.stem == "gsd-ui-auditor")
+        assert agent.files == ("agents/gsd-ui-auditor.md", "agents/gsd-ui-auditor.compact.md")
+
+    def test_a_compact_agent_without_the_other_is_an_agent(self) -> None:
+        files = {p: t for p, t in self.FILES.items() if p != "agents/gsd-ui-auditor.md"}
+        assert "agent/gsd-ui-auditor.compact" in listed(read(files))
+
+    def test_a_feature_whose_content_an_older_pack_lacks_is_not_there(self) -> None:
+        assert [f.id for f in read(self.FILES, known=self.KNOWN).features] == ["drift", "ui"]
+
+    def test_the_version_is_the_sources_or_the_packages(self) -> None:
+        assert read(self.FILES).version == "1.14.0"
+        assert read(self.FILES, version="1.11.0").version == "1.11.0"
+        assert read({**self.FILES, "package.json": '{"version": "new"}'}).version == ""
+        assert read({**self.FILES, "package.json": "not json"}).version == ""
+
+    def test_the_older_package_is_one_too(self) -> None:
+        assert read({"commands/gsd/help.md": "", "get-shit-done/x": ""}).layout is PackLayout.GSD
+
+    def test_descriptors_in_the_pack_take_the_place_of_the_first_party_ones(self) -> None:
+        files = {
+            **self.FILES,
+            "capabilities/ui/capability.json": json.dumps(descriptor("ui", skills=["help"], tier="core")),
+            "capabilities/claude/capability.json": '{"role": "runtime"}',
+        }
+        pack = read(files, known=self.KNOWN)
+        assert listed(pack)["command/help"] == "ui"
+        assert listed(pack)["command/ui-phase"] == ""
+        assert [(f.id, f.tier) for f in pack.features] == [("ui", "core")]
+
+    def test_a_feature_of_the_pack_may_keep_its_content_in_its_own_folder(self) -> None:
+        own = descriptor("own", skills=["s"], agents=["a"], hooks=[{"event": "Stop", "script": "hooks/x.sh"}])
+        files = {
+            **self.FILES,
+            "capabilities/own/capability.json": json.dumps(own),
+            "capabilities/own/skills/s/SKILL.md": "",
+            "capabilities/own/skills/s/more.md": "",
+            "capabilities/own/agents/a.md": "",
+            "capabilities/own/hooks/x.sh": "",
+        }
+        pack = read(files)
+        assert listed(pack)["skill/s"] == listed(pack)["agent/a"] == "own"
+        del files["capabilities/own/hooks/x.sh"], files["capabilities/own/agents/a.md"]
+        error = refusal(files)
+        assert error.code == "E-PACK-ARTIFACT-MISSING"
+        assert len(error.details) == 2
+
+    def test_faults_of_all_descriptors_come_in_one_error(self) -> None:
+        files = {
+            **self.FILES,
+            "capabilities/a/capability.json": json.dumps(descriptor("a", tier="huge", skills=1)),
+            "capabilities/b/capability.json": json.dumps(descriptor("other")),
+            "capabilities/c/capability.json": '{"role": "feature"',
+            "capabilities/d/capability.json": json.dumps(descriptor("d", role="feature", extra=1)),
+        }
+        error = refusal(files)
+        text = "\n".join([error.what, *error.details])
+        assert error.code == "E-DESCRIPTOR-INVALID"
+        for part in ("/tier", "/skills", "capabilities/b", "E-DESCRIPTOR-SYNTAX", "capabilities/d"):
+            assert part in text
+
+    def test_commands_alone_are_no_gsd_pack(self) -> None:
+        assert refusal({"commands/gsd/help.md": ""}).code == "E-PACK-LAYOUT"
+
+
+class TestCapability:
+    DESCRIPTOR = descriptor(
+        skills=["greet"], agents=["greeter"], hooks=[{"event": "Stop", "script": "hooks/greet.sh"}]
+    )
+    FILES: ClassVar[dict[str, str]] = {
+        "capability.json": json.dumps(DESCRIPTOR),
+        "skills/greet/SKILL.md": "",
+        "skills/greet/zeta/data.csv": "",
+        "skills/greet/alpha.md": "",
+        "skills/unlisted/SKILL.md": "",
+        "agents/greeter.md": "",
+        "agents/unlisted.md": "",
+        "commands/hello.md": "",
+        "commands/README.md": "",
+        "hooks/greet.sh": "",
+        "hooks/lib/helper.sh": "",
+    }
+
+    def test_what_the_descriptor_lists_with_its_owner(self) -> None:
+        pack = read(self.FILES)
+        assert pack.layout is PackLayout.CAPABILITY
+        assert listed(pack) == {"skill/greet": "greet", "agent/greeter": "greet", "command/hello": "greet"}
+        assert [f.id for f in pack.features] == ["greet"]
+        assert pack.version == "1.2.0"
+
+    def test_the_files_of_a_skill_begin_with_its_main_file(self) -> None:
+        skill = next(a for a in read(self.FILES).artifacts if a.kind is ArtifactKind.SKILL)
+        assert skill.files == ("skills/greet/SKILL.md", "skills/greet/alpha.md", "skills/greet/zeta/data.csv")
+
+    def test_everything_that_is_named_and_missing_is_told_at_once(self) -> None:
+        error = refusal({"capability.json": json.dumps(self.DESCRIPTOR)})
+        assert error.code == "E-PACK-ARTIFACT-MISSING"
+        assert "\n".join(error.details).count("there is no") == 3
+        for path in ("skills/greet/SKILL.md", "agents/greeter.md", "hooks/greet.sh"):
+            assert path in "\n".join(error.details)
+
+    def test_a_stem_that_climbs_out_is_refused_by_validation(self) -> None:
+        error = refusal({"capability.json": json.dumps(descriptor(skills=["../../x", ".."]))})
+        assert error.code == "E-DESCRIPTOR-INVALID"
+        assert "/skills/0" in "\n".join(error.details) and "/skills/1" in "\n".join(error.details)
+
+    def test_a_runtime_is_no_pack(self) -> None:
+        registry = load_builtin()
+        data = dict(registry.runtime("claude").data)
+        error = refusal({"capability.json": json.dumps(data, default=dict)})
+        assert error.code == "E-PACK-ROLE"
+        assert "overlay add" in error.fix
+
+    @pytest.mark.parametrize("parent", ["", "capabilities/", "features/"])
+    def test_several_in_folders_of_their_name(self, parent: str) -> None:
+        files = {}
+        for name in ("one", "two"):
+            own = descriptor(
+                name, skills=[f"{name}-skill"], hooks=[{"event": "Stop", "script": "hooks/x.sh"}]
+            )
+            files[f"{parent}{name}/capability.json"] = json.dumps(own)
+            files[f"{parent}{name}/skills/{name}-skill/SKILL.md"] = ""
+            files[f"{parent}{name}/hooks/x.sh"] = ""
+        pack = read(files)
+        assert pack.layout is PackLayout.CAPABILITY
+        assert listed(pack) == {"skill/one-skill": "one", "skill/two-skill": "two"}
+        assert [f.id for f in pack.features] == ["one", "two"]
+        assert pack.version == ""
+
+    def test_a_folder_that_is_not_named_like_its_capability(self) -> None:
+        error = refusal({"other/capability.json": json.dumps(descriptor("greet"))})
+        assert error.code == "E-DESCRIPTOR-INVALID"
+
+    def test_a_capability_that_comes_twice(self) -> None:
+        body = json.dumps(descriptor("greet"))
+        error = refusal({"greet/capability.json": body, "features/greet/capability.json": body})
+        assert error.code == "E-PACK-STEM"
+
+    def test_two_features_with_one_skill(self) -> None:
+        files = {}
+        for name in ("one", "two"):
+            files[f"{name}/capability.json"] = json.dumps(descriptor(name, skills=["same"]))
+            files[f"{name}/skills/same/SKILL.md"] = ""
+        error = refusal(files)
+        assert error.code == "E-PACK-STEM"
+        assert "one/skills/same/SKILL.md and two/skills/same/SKILL.md" in error.what
+
+
+class TestPlugin:
+    @staticmethod
+    def files(manifest: Mapping[str, Any] | None = None) -> dict[str, str]:
+        return {".claude-plugin/plugin.json": json.dumps({"name": "my-plugin", **(manifest or {})})}
+
+    def test_the_usual_folders(self) -> None:
+        manifest = {"version": "2.1.0", "description": "Does things."}
+        pack = read(
+            self.files(manifest)
+            | {
+                "skills/a/SKILL.md": "",
+                "skills/a/more.md": "",
+                "skills/deep/b/SKILL.md": "",
+                "commands/deploy.md": "",
+                "commands/team/deploy.md": "",
+                "agents/reviewer.md": "",
+                "agents/README.md": "",
+                "README.md": "",
+            }
+        )
+        assert pack.layout is PackLayout.PLUGIN
+        assert set(listed(pack)) == {
+            "skill/a",
+            "command/deploy",
+            "command/team-deploy",
+            "agent/reviewer",
+        }
+        (only,) = pack.features
+        assert (only.id, only.version, only.description, only.tier) == (
+            "my-plugin",
+            "2.1.0",
+            "Does things.",
+            "core",
+        )
+        assert set(listed(pack).values()) == {"my-plugin"}
+        assert (only.skills, only.agents) == (("a",), ("reviewer",))
+        assert pack.version == "2.1.0"
+
+    @pytest.mark.parametrize(
+        ("manifest", "expected"),
+        [
+            ({"skills": "./extra"}, {"skill/a", "skill/x"}),
+            ({"skills": ["./extra/x"]}, {"skill/a", "skill/x"}),
+            ({"commands": "./extra/cmd.md"}, {"skill/a", "command/cmd"}),
+            ({"commands": ["./extra/"]}, {"skill/a", "command/cmd", "command/x-SKILL"}),
+            ({"agents": ["extra/cmd.md"]}, {"skill/a", "agent/cmd"}),
+            ({"commands": "${CLAUDE_PLUGIN_ROOT}/extra/cmd.md"}, {"skill/a", "command/cmd"}),
+        ],
+    )
+    def test_named_paths_come_on_top(self, manifest: dict[str, Any], expected: set[str]) -> None:
+        files = {"skills/a/SKILL.md": "", "extra/x/SKILL.md": "", "extra/cmd.md": ""}
+        assert set(listed(read(self.files(manifest) | files))) == expected
+
+    def test_the_whole_plugin_may_be_one_skill(self) -> None:
+        pack = read(self.files({"skills": "./"}) | {"SKILL.md": "", "scripts/x.py": ""})
+        (skill,) = pack.artifacts
+        assert skill.stem == "demo"
+        assert skill.files == ("SKILL.md", ".claude-plugin/plugin.json", "scripts/x.py")
+
+    @pytest.mark.parametrize("path", ["../x", "/etc", "./../x", "a\\b", "./a/../../b"])
+    def test_a_path_out_of_the_plugin(self, path: str) -> None:
+        error = refusal(self.files({"commands": [path]}))
+        assert error.code == "E-PACK-PLUGIN"
+
+    @pytest.mark.parametrize(
+        "manifest",
+        [
+            {"commands": "./nope.md"},
+            {"agents": ["./nope"]},
+            {"skills": "./nope"},
+            {"hooks": "./nope.json"},
+            {"mcpServers": "./nope.json"},
+        ],
+    )
+    def test_a_path_that_names_nothing(self, manifest: dict[str, Any]) -> None:
+        error = refusal(self.files(manifest) | {"skills/a/SKILL.md": ""})
+        assert error.code == "E-PACK-ARTIFACT-MISSING"
+        assert "nope" in error.what
+
+    @pytest.mark.parametrize("text", ["", "[]", "{", '"x"', "[" * 5000])
+    def test_a_manifest_that_is_none(self, text: str) -> None:
+        assert refusal({".claude-plugin/plugin.json": text}).code == "E-PACK-PLUGIN"
+
+    @pytest.mark.parametrize("name", ["hooks/hooks.json", ".mcp.json"])
+    def test_a_file_of_settings_that_does_not_parse(self, name: str) -> None:
+        error = refusal(self.files() | {name: "{,}"})
+        assert error.code == "E-PACK-PLUGIN"
+        assert name in error.what
+
+    @pytest.mark.parametrize(
+        ("name", "id_"),
+        [
+            ("my-plugin", "my-plugin"),
+            ("My Plugin!", "my-plugin"),
+            ("@acme/tools", "acme-tools"),
+            ("7zip", "pack-7zip"),
+            ("日本", "pack"),
+            ("ui", "pack-ui"),
+            ("constructor", "pack-constructor"),
+        ],
+    )
+    def test_the_id_of_its_feature(self, name: str, id_: str) -> None:
+        files = self.files({"name": name}) | {"skills/a/SKILL.md": ""}
+        assert read(files, known={"ui": feature("ui")}).features[0].id == id_
+
+    def test_words_that_do_not_fit_into_a_descriptor_are_made_to(self) -> None:
+        manifest = {"displayName": "a\nb", "description": "x" * 9000, "version": "1.0"}
+        (only,) = read(self.files(manifest) | {"skills/a/SKILL.md": ""}).features
+        assert (only.title, len(only.description), only.version) == ("a b", 4000, "0.0.0")
+
+
+class TestPluginHooks:
+    @staticmethod
+    def pack(hooks: Any, /, **more: Any) -> Pack:
+        scripts = dict.fromkeys(("hooks/x.js", "hooks/y.sh", "hooks/z.py", "bin/tool"), "")
+        return read(TestPlugin.files(more) | scripts | {"hooks/hooks.json": json.dumps(hooks)})
+
+    @staticmethod
+    def group(command: str, **more: str) -> dict[str, Any]:
+        return {"hooks": [{"type": "command", "command": command, "timeout": 5}], **more}
+
+    def test_a_script_of_the_plugin_becomes_a_hook_of_the_feature(self) -> None:
+        pack = self.pack(
+            {
+                "description": "x",
+                "hooks": {
+                    "SessionStart": [self.group('node "${CLAUDE_PLUGIN_ROOT}/hooks/x.js"')],
+                    "PreToolUse": [self.group("$CLAUDE_PLUGIN_ROOT/hooks/y.sh", matcher="Write|Edit")],
+                    "Stop": [self.group("python3 ${CLAUDE_PLUGIN_ROOT}/hooks/z.py")],
+                },
+            }
+        )
+        (only,) = pack.features
+        assert [(h.event, h.script, h.matcher) for h in only.hooks] == [
+            ("SessionStart", "hooks/x.js", None),
+            ("PreToolUse", "hooks/y.sh", "Write|Edit"),
+            ("Stop", "hooks/z.py", None),
+        ]
+        assert pack.notices == ()
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "echo hello",
+            "node ${CLAUDE_PLUGIN_ROOT}/hooks/x.js --flag",
+            "bun run ${CLAUDE_PLUGIN_ROOT}/hooks/x.js",
+            "python3 ${CLAUDE_PLUGIN_ROOT}/hooks/x.js",
+            "node ${CLAUDE_PLUGIN_ROOT}/../evil.js",
+            "node ${CLAUDE_PLUGIN_ROOT}/hooks/../../evil.js",
+            "${CLAUDE_PLUGIN_ROOT}/hooks/x.js; rm -rf /",
+            '"unclosed',
+            "",
+        ],
+    )
+    def test_anything_more_is_left_out_with_a_notice(self, command: str) -> None:
+        pack = self.pack({"hooks": {"Stop": [self.group(command)]}})
+        assert pack.features[0].hooks == ()
+        (notice,) = pack.notices
+        assert "Stop" in notice and "left out" in notice
+
+    def test_other_kinds_of_handler_are_left_out_with_a_notice(self) -> None:
+        pack = self.pack({"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "x"}]}, "odd"]}})
+        assert pack.features[0].hooks == () and len(pack.notices) == 2
+
+    def test_a_script_that_is_not_in_the_plugin(self) -> None:
+        with pytest.raises(GsdlockError) as caught:
+            self.pack({"hooks": {"Stop": [self.group("${CLAUDE_PLUGIN_ROOT}/hooks/nope.sh")]}})
+        assert caught.value.code == "E-PACK-ARTIFACT-MISSING"
+
+    def test_hooks_in_the_manifest_itself(self) -> None:
+        inline = {"Stop": [self.group("${CLAUDE_PLUGIN_ROOT}/bin/tool")]}
+        assert [h.script for h in self.pack({"hooks": {}}, hooks=inline).features[0].hooks] == ["bin/tool"]
+
+    def test_the_usual_file_named_again_counts_once(self) -> None:
+        hooks = {"hooks": {"Stop": [self.group("${CLAUDE_PLUGIN_ROOT}/bin/tool")]}}
+        assert len(self.pack(hooks, hooks="./hooks/hooks.json").features[0].hooks) == 1
+
+
+class TestPluginServers:
+    @pytest.mark.parametrize("wrapped", [True, False])
+    def test_servers_of_the_usual_file(self, wrapped: bool) -> None:
+        servers = {
+            "local": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}},
+            "remote": {"type": "http", "url": "https://example.invalid/mcp"},
+        }
+        text = json.dumps({"mcpServers": servers} if wrapped else servers)
+        (only,) = read(TestPlugin.files() | {".mcp.json": text}).features
+        assert [(s.name, s.type, s.command, s.url) for s in only.mcp_servers] == [
+            ("local", "stdio", "npx", ""),
+            ("remote", "http", "", "https://example.invalid/mcp"),
+        ]
+
+    def test_in_the_manifest_or_in_a_named_file(self) -> None:
+        inline = TestPlugin.files({"mcpServers": {"a": {"command": "x"}}})
+        assert [s.name for s in read(inline).features[0].mcp_servers] == ["a"]
+        named = TestPlugin.files({"mcpServers": "./m.json"}) | {"m.json": '{"b": {"command": "x"}}'}
+        assert [s.name for s in read(named).features[0].mcp_servers] == ["b"]
+
+    def test_what_a_descriptor_cannot_say_gives_a_notice(self) -> None:
+        servers = {
+            "own": {"command": "${CLAUDE_PLUGIN_ROOT}/server"},
+            "odd": 1,
+            "extra": {"command": "x", "cwd": "/y"},
+        }
+        pack = read(TestPlugin.files({"mcpServers": servers}))
+        assert [s.name for s in pack.features[0].mcp_servers] == ["extra"]
+        assert len(pack.notices) == 3
+        assert "cwd" in pack.notices[2]
+
+    def test_a_server_that_is_wrong_is_an_error(self) -> None:
+        error = refusal(TestPlugin.files({"mcpServers": {"a": {"command": 1}}}))
+        assert error.code == "E-DESCRIPTOR-INVALID"
+
+
+class TestSkills:
+    @pytest.mark.parametrize(
+        ("paths", "skills"),
+        [
+            (["a/SKILL.md", "b/SKILL.md"], {"a", "b"}),
+            (["skills/a/SKILL.md", "skills/group/b/SKILL.md"], {"a", "b"}),
+            (["group/a/SKILL.md"], {"a"}),
+            (["a/SKILL.md", "a/examples/b/SKILL.md"], {"a"}),
+            (["a/SKILL.md", "a-b/SKILL.md", "a/c/SKILL.md"], {"a", "a-b"}),
+            (["skills/a/SKILL.md", ".claude/skills/a/SKILL.md"], {"a"}),
+            (["skills/a/SKILL.md", "template/SKILL.md"], {"a"}),
+            (["a/SKILL.md", ".agents/skills/b/SKILL.md"], {"a"}),
+            ([".agents/skills/b/SKILL.md"], {"b"}),
+            (["SKILL.md", "more/SKILL.md", "x.md"], {"demo"}),
+        ],
+    )
+    def test_which_folders_are_skills(self, paths: list[str], skills: set[str]) -> None:
+        pack = read(dict.fromkeys(paths, ""))
+        assert pack.layout is PackLayout.SKILLS
+        assert {a.stem for a in pack.artifacts} == skills
+        assert all(a.path == a.files[0] and a.path.endswith("SKILL.md") for a in pack.artifacts)
+
+    def test_one_feature_named_after_the_pack_owns_them(self) -> None:
+        pack = read({"a/SKILL.md": "", "b/SKILL.md": "", "package.json": '{"version": "3.0.0"}'})
+        (only,) = pack.features
+        assert (only.id, only.skills, only.version, only.tier) == ("demo", ("a", "b"), "3.0.0", "core")
+        assert set(listed(pack).values()) == {"demo"}
+        assert only.runtime_compat.admits("anything")
+
+    def test_a_nested_skill_is_part_of_the_outer_one(self) -> None:
+        (only,) = read({"a/SKILL.md": "", "a/examples/b/SKILL.md": ""}).artifacts
+        assert only.files == ("a/SKILL.md", "a/examples/b/SKILL.md")
+
+    @pytest.mark.parametrize("stem", ["x" * 65, "has space", "ü", "-dash", ".hidden", "a..b", "a+b"])
+    def test_a_folder_that_cannot_name_a_skill(self, stem: str) -> None:
+        error = refusal({f"skills/{stem}/SKILL.md": "", "skills/good/SKILL.md": ""})
+        assert error.code == "E-PACK-STEM"
+
+    def test_two_skills_of_one_name_whatever_the_case(self) -> None:
+        error = refusal({"skills/x/Same/SKILL.md": "", "skills/y/same/SKILL.md": ""})
+        assert error.code == "E-PACK-STEM"
+        assert "skills/x/Same/SKILL.md and skills/y/same/SKILL.md" in error.what
+
+
+class TestNothing:
+    def test_a_tree_of_no_layout_says_what_was_looked_for(self) -> None:
+        error = refusal({"README.md": "", "src/main.py": "", "skill.md": ""})
+        assert error.code == "E-PACK-LAYOUT"
+        text = "\n".join(error.details)
+        for part in (
+            "commands/gsd",
+            "capability.json",
+            "plugin.json",
+            "SKILL.md",
+            "README.md, skill.md, src/",
+        ):
+            assert part in text
+
+    def test_a_marketplace_points_to_its_plugins(self) -> None:
+        error = refusal({".claude-plugin/marketplace.json": "{}", "plugins/a/x.md": ""})
+        assert error.code == "E-PACK-LAYOUT"
+        assert "subdirectory" in error.fix and "marketplace" in error.fix
+
+
+class TestOrder:
+    """A pack of several kinds is read as the most telling one."""
+
+    GSD: ClassVar[dict[str, str]] = {"commands/gsd/help.md": "", "gsd-core/x": ""}
+    CAPABILITY: ClassVar[dict[str, str]] = {"capability.json": json.dumps(descriptor())}
+    PLUGIN: ClassVar[dict[str, str]] = {".claude-plugin/plugin.json": '{"name": "p"}'}
+    SKILLS: ClassVar[dict[str, str]] = {"skills/a/SKILL.md": ""}
+
+    @pytest.mark.parametrize(
+        ("files", "layout"),
+        [
+            (GSD | CAPABILITY | PLUGIN | SKILLS, PackLayout.GSD),
+            (CAPABILITY | PLUGIN | SKILLS, PackLayout.CAPABILITY),
+            (PLUGIN | SKILLS, PackLayout.PLUGIN),
+            (SKILLS, PackLayout.SKILLS),
+            (PLUGIN | {"x/capability.json": "{}"}, PackLayout.PLUGIN),
+        ],
+    )
+    def test_order(self, files: dict[str, str], layout: PackLayout) -> None:
+        assert read(files).layout is layout
+
+
+def test_the_artifacts_come_sorted_whatever_the_order_of_the_tree() -> None:
+    forward = {"skills/b/SKILL.md": "", "skills/a/SKILL.md": ""}
+    backward = dict(reversed(forward.items()))
+    assert (
+        [a.stem for a in read(forward).artifacts] == [a.stem for a in read(backward).artifacts] == ["a", "b"]
+    )
