@@ -36,11 +36,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Apply the lock. See the module's text."""
+    from ..store.collect import lock_digests, register
     from .carrying import carry_out
 
     lock, notices = current_lock(session, options)
     changes = changes_with_content(session, lock, by_hand=options.no_edits)
     outcome = carry_out(session, options, changes, "apply")
+    if not options.dry_run:
+        register(session.store, session.lock_path, lock_digests(lock))
     return Outcome(outcome.status, {**outcome.data, "notices": notices}, [*notices, *outcome.lines])
 
 

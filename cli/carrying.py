@@ -51,15 +51,15 @@ def choices_of(options: argparse.Namespace) -> Choices:
     from ..store.choices import Choices
 
     return Choices(
-        adopt=frozenset(map(_named, options.adopt)),
-        ours=frozenset(map(_named, options.ours)),
-        theirs=frozenset(map(_named, options.theirs)),
+        adopt=frozenset(map(full_name, options.adopt)),
+        ours=frozenset(map(full_name, options.ours)),
+        theirs=frozenset(map(full_name, options.theirs)),
         move=getattr(options, "move", False),
         take_over=getattr(options, "take_over", False),
     )
 
 
-def _named(choice: str) -> str:
+def full_name(choice: str) -> str:
     """A name of a lock (`config:x`) as it is; anything else is a path and becomes a full one."""
     path, mark, pointer = choice.partition("#")
     root, colon, _ = path.partition(":")

@@ -76,8 +76,8 @@ class Edit:
 
     `root:path` names the file; where one of `instead` (names in the same folder) exists on disk, the first
     that does is edited in its place. `at` is a JSON pointer (RFC 6901), for `block` the marker name. `value`
-    is the digest of the canonical JSON of the value (a string for `block`); `fill` says that it holds
-    placeholders. `executes` says that it makes a host run something (a hook, a server, a status line).
+    is the digest of the canonical JSON of the value (a string for `block`); `fill` says that it or `at`
+    holds placeholders. `executes` says that it makes a host run something (a hook, a server, a status line).
     """
 
     root: str

@@ -69,25 +69,7 @@ def bases_used(data: bytes) -> frozenset[str]:
 
 def fill_text(text: str, fillings: Fillings) -> str:
     """`text` with every placeholder replaced. Raises `PlaceholderError` for an unknown base."""
-
-    def one(match: re.Match[str]) -> str:
-        form, base, rest = match.groups()
-        value = fillings.bases.get(base)
-        if value is None:
-            raise PlaceholderError(base)
-        path = value.rstrip("/") + rest if rest else value
-        if form == "sh" or (form == "sh-home" and fillings.home is None):
-            return _shell_word(path)
-        if form == "path" or fillings.home is None:
-            return path
-        home = fillings.home.rstrip("/")
-        if path != home and not path.startswith(home + "/"):
-            return _shell_word(path) if form == "sh-home" else path
-        if form == "sh-home":
-            return _shell_word(path[len(home) :], '"$HOME')
-        return ("$HOME" if form == "home" else "~") + path[len(home) :]
-
-    return _PLACEHOLDER.sub(one, text)
+    return _PLACEHOLDER.sub(lambda match: _filled(match, fillings), text)
 
 
 def fill_bytes(data: bytes, fillings: Fillings) -> bytes:
@@ -110,6 +92,23 @@ def fill_pointer(pointer: str, fillings: Fillings) -> str:
     """A JSON pointer with every step filled; what is filled in is escaped as a step."""
     steps = [fill_text(s.replace("~1", "/").replace("~0", "~"), fillings) for s in pointer.split("/")]
     return "/".join(s.replace("~", "~0").replace("/", "~1") for s in steps)
+
+
+def _filled(match: re.Match[str], fillings: Fillings) -> str:
+    form, base, rest = match.groups()
+    value = fillings.bases.get(base)
+    if value is None:
+        raise PlaceholderError(base)
+    path = value.rstrip("/") + rest if rest else value
+    home = fillings.home.rstrip("/") if fillings.home is not None else None
+    below = path[len(home) :] if home is not None and (path + "/").startswith(home + "/") else None
+    if form == "sh" or (form == "sh-home" and below is None):
+        return _shell_word(path)
+    if form == "path" or below is None:
+        return path
+    if form == "sh-home":
+        return _shell_word(below, '"$HOME')
+    return ("$HOME" if form == "home" else "~") + below
 
 
 def _shell_word(path: str, opening: str = '"') -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -41,7 +41,12 @@ class Entry:
 
     `added` is false where an equal value stood there before us (then it is not ours and stays). `prior` is
     the value that `ensure` displaced, or ABSENT. `made` are the pointers of the containers that we had to
-    make around it, outermost first: they go again when they are empty.
+    make around it, outermost first: they go again when they are empty. All entries of one `put` name those
+    that they lie in, so that the last one to go takes them along.
+
+    `trace` is text that `take` needs to give the very bytes back: what stood between the brackets of the
+    empty container (or in the document without a value) that the entry went into, how a displaced `prior`
+    was spelled, what was put between a user's text and a block. None where nothing is needed.
     """
 
     op: EditOp
@@ -50,6 +55,7 @@ class Entry:
     added: bool
     prior: Any = ABSENT
     made: tuple[str, ...] = ()
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +69,9 @@ class Edited:
 class EditFault(Exception):
     """The file cannot be edited. `line` and `column` count from 1, 0 where unknown.
 
-    `kind`: `syntax` (does not parse), `duplicate` (a key stands twice on our way), `shape` (a value of another
-    type stands where we need a container), `collision` (`ensure` finds another value of the user's),
-    `encoding` (not UTF-8), `block` (a begin marker without its end).
+    `kind`: `syntax` (does not parse), `duplicate` (a key stands twice on our way), `shape` (a value of
+    another type stands where we need a container, or the format cannot say it there), `collision` (`ensure`
+    finds another value of the user's), `encoding` (not UTF-8), `block` (a marker without its counterpart).
     """
 
     def __init__(self, kind: str, message: str, line: int = 0, column: int = 0) -> None:
@@ -86,14 +92,30 @@ class Editor(Protocol):
     def check(self, data: bytes) -> None:
         """Raises `EditFault` where the document does not parse."""
 
-    def put(self, data: bytes | None, changes: Sequence[Change]) -> Edited:
+    def put(
+        self,
+        data: bytes | None,
+        changes: Sequence[Change],
+        replacing: Sequence[Entry] = (),
+        over: Collection[str] = (),
+    ) -> Edited:
         """`data` with every change in it; a change that already holds alters no byte.
+
+        `replacing` are the entries of an earlier `put` that these changes take the place of: those that are
+        wanted again stay where they are, the others are taken out. It is `take` and `put` in one, but it
+        knows which containers are ours, and lets `ensure` go beside what a host or a user added below our
+        old value (which `put` alone calls a collision). `over` are pointers at which `ensure` displaces
+        another value of the user's; the entry keeps it as `prior`.
 
         Raises `EditFault`.
         """
 
     def holds(self, data: bytes | None, change: Change) -> bool:
-        """Whether the document already holds the change, by meaning (for `set-if-absent`: any value)."""
+        """Whether the document already holds the change, by meaning (for `set-if-absent`: any value).
+
+        A value that somebody extended (a key more, a handler more in a group) still holds. Raises
+        `EditFault`.
+        """
 
     def take(self, data: bytes | None, entries: Sequence[Entry]) -> bytes | None:
         """`data` without what the entries added, the inverse of `put`; None where nothing is left of a

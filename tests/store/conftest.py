@@ -100,13 +100,13 @@ class World:
             executes = at.startswith("/hooks")
             entries.append(Edit("config", path, format, op, at, digest, False, executes, instead))
         plan = Target(target, "host", "global", "full", (), tuple(placements), tuple(entries), "")
-        scope = dict(
-            roots={"config": str(root or self.root)},
-            tools={},
-            home=str(self.home),
-            installation=installation,
-            manifest=str(self.home / "gsdlock.toml"),
-        )
+        scope: dict[str, Any] = {
+            "roots": {"config": str(root or self.root)},
+            "tools": {},
+            "home": str(self.home),
+            "installation": installation,
+            "manifest": str(self.home / "gsdlock.toml"),
+        }
         return wanted_from_lock(plan, blobs, **{**scope, **more})
 
     def change(

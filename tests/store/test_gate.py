@@ -178,6 +178,14 @@ class TestNobodyThere:
         assert "config:a" in caught.value.details[0] and "config:c" in caught.value.details[1]
         assert "--allow critical" in caught.value.fix
 
+    def test_an_entry_is_named_without_its_digest(self) -> None:
+        key = "config:settings.json#/hooks/Stop#sha256:" + "a" * 64
+        with pytest.raises(GsdlockError) as caught:
+            settle([item(key, op=ItemOp.REGISTER_HOOK, risk=Risk.HIGH)], Policy(), UnattendedResolver())
+        assert caught.value.details == (
+            "claude: register-hook config:settings.json#/hooks/Stop (high, asked by default): a skill",
+        )
+
     def test_it_is_not_called_when_nothing_is_open(self) -> None:
         assert settle([item()], Policy(), UnattendedResolver()).unchanged == frozenset()
 

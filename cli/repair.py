@@ -1,0 +1,40 @@
+"""Put our files and entries back as they should be.
+
+What the installed generations say is made true again: deleted files and entries return, changed ones are
+replaced (your version stays in the store: gsdlock restore). What you told gsdlock to hold back stays yours.
+
+example: gsdlock repair --target claude
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .render import Outcome
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    from .carrying import common_arguments
+
+    common_arguments(parser)
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Repair the targets. See the module's text."""
+    from ..store.recovery import recover
+    from ..store.survey import TargetChange
+    from ..store.wanted import wanted_from_generation
+    from .carrying import carry_out, recovered_line
+    from .installed import require_targets
+
+    recovered = recover(session.store)
+    if not (options.ours or options.theirs or options.adopt):
+        options.ours = ["*"]
+    changes = [TargetChange(g.slug, wanted_from_generation(g)) for g in require_targets(session)]
+    outcome = carry_out(session, options, changes, "repair")
+    return Outcome(outcome.status, outcome.data, [*map(recovered_line, recovered), *outcome.lines])

@@ -1,0 +1,53 @@
+"""Bring back a file that a transaction displaced.
+
+The newest kept version comes back, or with @N the one that generation N displaced. From then on the file is
+held back as yours: apply leaves it alone until --ours. What stands there now is kept in turn.
+
+example: gsdlock restore ~/.claude/settings.json@2 --allow high
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .render import Outcome
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    from .carrying import common_arguments
+
+    parser.add_argument("place", metavar="PATH[@N]", help="the file, and the generation that displaced it")
+    parser.add_argument("--list", action="store_true", help="only list the versions that are kept")
+    common_arguments(parser)
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Restore one file. See the module's text."""
+    import os
+    import re
+
+    from ..store.recovery import recover
+    from ..store.restore import bringing_back, displaced_versions
+    from .carrying import carry_out, full_name
+
+    recover(session.store)
+    match = re.fullmatch(r"(.+)@([0-9]+)", options.place)
+    name, number = (match.group(1), int(match.group(2))) if match else (options.place, None)
+    path = full_name(name)
+    # A path through a link was recorded by where it leads.
+    candidates = [path, os.path.realpath(path)] if path.startswith("/") else [path]
+    path = next((c for c in candidates if displaced_versions(session.store, c, number)), path)
+    if options.list:
+        versions = displaced_versions(session.store, path, number)
+        rows = [
+            {"path": v.path, "target": v.target, "generation": v.number, "digest": v.kept.digest}
+            for v in versions
+        ]
+        lines = [f"{v.path}@{v.number} ({v.target}) {v.kept.digest}" for v in versions]
+        return Outcome(0, {"versions": rows}, lines or [f"no version of {path} is kept"])
+    return carry_out(session, options, [bringing_back(session.store, path, number)], "restore")

@@ -1,0 +1,101 @@
+"""Show where the targets stand: drift, what is held back, what is behind the lock.
+
+With --exit-code the status is 1 when anything is to be told: the disk differs from what was installed, or
+what is installed differs from the lock, or the lock from the manifest.
+
+example: gsdlock status --exit-code
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .render import Outcome, plural
+
+if TYPE_CHECKING:
+    from ..lockfiles.model import Lock
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the verb."""
+    parser.add_argument("--exit-code", action="store_true", help="status 1 when anything differs")
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Compare manifest, lock, generations and disk. See the module's text."""
+    from ..store.recovery import recover
+    from .carrying import recovered_line
+    from .standing import disk_lines, disk_state
+
+    lines = [recovered_line(r) for r in recover(session.store)]
+    standings = disk_state(session)
+    lock, lock_lines, lock_data = _lock_state(session)
+    behind = _behind(session, lock)
+    by_name = {s.state.generation.target: s for s in standings}
+    for name, standing in by_name.items():
+        generation = standing.state.generation
+        lines.append(
+            f"{name}: {generation.runtime} {generation.scope}, generation {generation.number}, "
+            f"{plural(len(standing.state.files), 'file')}, "
+            f"{plural(len(standing.state.entries), 'entry', 'entries')}"
+            + ("" if standing.drifted or name in behind else ", in order")
+        )
+        lines += disk_lines([standing], patch=bool(options.verbose))
+        lines += [f"  {name}: held back {key}" for key in standing.held]
+        if name in behind:
+            lines.append(f"  {name}: {behind[name]}")
+    for name, text in behind.items():
+        if name not in by_name:
+            lines.append(f"{name}: {text}")
+    lines += lock_lines
+    if not standings and not behind:
+        lines.append("nothing is installed")
+    differs = bool(behind or lock_lines or any(s.drifted for s in standings))
+    data = {
+        "targets": [s.data() for s in standings],
+        "behind": behind,
+        **lock_data,
+    }
+    return Outcome(1 if options.exit_code and differs else 0, data, lines)
+
+
+def _lock_state(session: Session) -> tuple[Lock | None, list[str], dict[str, Any]]:
+    """The lock, and why it is not one of the manifest."""
+    from ..resolver.resolve import stale
+
+    if session.manifest_path is None:
+        return None, [], {"stale": []}
+    lock = session.lock()
+    if lock is None:
+        return None, ["there is no lock: run gsdlock resolve"], {"stale": ["there is no lock"]}
+    reasons = stale(session.manifest, lock)
+    lines = [f"the lock is behind the manifest: {reason}" for reason in reasons]
+    return lock, lines, {"stale": reasons}
+
+
+def _behind(session: Session, lock: Lock | None) -> dict[str, str]:
+    """Targets whose installed state is not that of the lock, and how."""
+    if lock is None:
+        return {}
+    from .installed import generations_of
+
+    installed = {g.target: g for g in generations_of(session)}
+    behind = {}
+    for target in lock.targets:
+        if not session.wanted(target.name):
+            continue
+        generation = installed.get(target.name)
+        if generation is None:
+            behind[target.name] = "not installed yet: run gsdlock apply"
+        elif generation.partial:
+            behind[target.name] = (
+                f"installed without {plural(len(generation.partial), 'item')} that was denied"
+            )
+        elif generation.plan != target.digest:
+            behind[target.name] = "behind the lock: gsdlock diff shows what changes, gsdlock apply does it"
+    for name in installed:
+        if lock.target(name) is None:
+            behind[name] = "no longer in the lock: gsdlock apply takes it out"
+    return behind

@@ -1,0 +1,61 @@
+"""Check installed files and stored content against their digests.
+
+Every installed file is hashed, every entry is looked for, and every blob that the generations and the lock
+need is read back. The status is 1 when a file or an entry differs, 5 when stored content is missing or
+damaged.
+
+example: gsdlock verify --target claude
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .render import Outcome, plural
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb has no options of its own."""
+
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """Verify. See the module's text."""
+    from ..capabilities.errors import Exit
+    from ..store.recovery import recover
+    from .carrying import recovered_line
+    from .standing import disk_lines, disk_state
+
+    lines = [recovered_line(r) for r in recover(session.store)]
+    standings = disk_state(session)
+    needed = sorted(_needed(session))
+    bad = [digest for digest in needed if not session.blobs.sound(digest)]
+    drifted = [s for s in standings if s.drifted]
+    lines += disk_lines(drifted, patch=bool(options.verbose))
+    lines += [f"the store's {digest} is missing or damaged: gsdlock apply fetches it again" for digest in bad]
+    files = sum(len(s.state.files) for s in standings)
+    lines.append(
+        f"{plural(len(standings), 'target')}, {plural(files, 'file')} and "
+        f"{plural(len(needed), 'blob')} checked: "
+        + ("all in order" if not bad and not drifted else "see above")
+    )
+    status = Exit.MISSING if bad else Exit.DIFFERENT if drifted else Exit.DONE
+    data = {"targets": [s.data() for s in standings], "blobs": len(needed), "damaged": bad}
+    return Outcome(status, data, lines)
+
+
+def _needed(session: Session) -> set[str]:
+    """Digests of all content that the installed generations, and the lock where there is one, need."""
+    from ..store.collect import lock_digests
+    from .installed import generations_of
+
+    needed: set[str] = set()
+    for generation in generations_of(session):
+        needed |= generation.digests()
+    if session.manifest_path is not None:
+        lock = session.lock()
+        needed |= lock_digests(lock) if lock is not None and generations_of(session) else set()
+    return needed

@@ -1,0 +1,129 @@
+"""JSON with comments (`//`, `/* */`) and trailing commas on top of RFC 8259: what it means, and its text.
+
+The standard library's parser says what a document means and where it is wrong; comments and trailing commas
+are blanked for it, so that its places are those of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from .flow import Flow, Node, Syntax, parse, shallow_container, text_of, value_end
+from .text import place_in
+from .types import ABSENT, EditFault
+
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_COMMENT = r"//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/"
+_TRIVIA = rf"(?:[ \t\r\n]+|{_COMMENT})*"
+
+
+def _keys(raw: str) -> tuple[str, ...]:
+    if "\\" not in raw:
+        return (raw[1:-1],)
+    import json
+
+    return (str(json.loads(raw)),)
+
+
+SYNTAX = Syntax(
+    trivia=re.compile(_TRIVIA),
+    comment=re.compile(_COMMENT),
+    key=re.compile(_STRING),
+    colon=re.compile(rf"{_TRIVIA}:{_TRIVIA}"),
+    scalar=re.compile(rf"{_STRING}|[A-Za-z0-9.+-]+"),
+    step=re.compile(rf"{_STRING}|{_COMMENT}|[\[\]{{}}]"),
+    shallow=shallow_container(_STRING, _COMMENT),
+    line_comment="//",
+    keys=_keys,
+)
+
+# Strings stand first, so that nothing inside them is taken for a comment or a comma.
+_EXTENSIONS = re.compile(
+    rf"(?P<string>{_STRING})|(?P<comment>{_COMMENT})"
+    rf"|(?P<lone>[\[{{]{_TRIVIA},)|(?P<comma>,)(?={_TRIVIA}[\]}}])"
+)
+
+
+@dataclass(slots=True)
+class Tree:
+    """A document: its root (None where it holds no value) and the space and comments around it."""
+
+    before: str
+    root: Node | None
+    after: str
+
+    def text(self) -> str:
+        return self.before + (text_of(self.root) if self.root is not None else "") + self.after
+
+
+def parse_document(text: str) -> tuple[Tree, Any]:
+    """`text` as a tree and as plain data (ABSENT where it holds no value).
+
+    Numbers with a fraction or an exponent are `Decimal`s. Raises `EditFault` (syntax) with line and column.
+    """
+    found = SYNTAX.trivia.match(text)
+    begin = found.end() if found else 0
+    if begin == len(text):
+        return Tree(text, None, ""), ABSENT
+    data = _meaning(text)
+    end = value_end(text, begin, SYNTAX)
+    value = text[begin:end]
+    root: Node = parse(value, SYNTAX, begin) if value[0] in "{[" else value
+    return Tree(text[:begin], root, text[end:]), data
+
+
+def _meaning(text: str) -> Any:
+    try:
+        return _strict(text)
+    except EditFault:
+        blanked = _EXTENSIONS.sub(_blank, text)
+        if blanked == text:
+            raise
+    return _strict(blanked)
+
+
+def _strict(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise EditFault("syntax", error.msg, error.lineno, error.colno) from error
+    except RecursionError as error:
+        raise EditFault("syntax", "containers are nested too deep") from error
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Spaces in place of a comment or of a comma behind the last item."""
+    text = found.group()
+    if found["string"]:
+        return text
+    if found["lone"]:
+        where = place_in(found.string, found.end() - 1)
+        raise EditFault("syntax", "a comma stands where an item should", *where)
+    return re.sub(r"[^\r\n]", " ", text)
+
+
+def _refuse(constant: str) -> Any:
+    raise EditFault("syntax", f"{constant} is no JSON value")
+
+
+def _decimal(digits: str) -> Decimal:
+    try:
+        return Decimal(digits)
+    except InvalidOperation:  # an exponent of more than 18 digits
+        return Decimal("Infinity")
+
+
+def _integer(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) < 4000 else Decimal(digits)  # Python reads no longer ones as int
+
+
+def as_flow(node: Node | None) -> Flow:
+    """The root that is known to be a container."""
+    if not isinstance(node, Flow):
+        raise AssertionError("the root is a container: the path was followed before")
+    return node

@@ -1,0 +1,76 @@
+"""The three-way rule for the entries of one target in one shared file. Pure; `drift` is the one for files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .drift import Say
+from .edits.types import Editor, Entry
+from .records import EntryRecord
+from .wanted import WantedChange, identity
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What becomes of the wanted changes, each in exactly one of `asked` (put in, or standing already),
+    `held` (the user's version stays) and `drifted` (refused). `over` are places where a value of the user's
+    gives way; `present` are the changes that the file holds now."""
+
+    asked: tuple[WantedChange, ...]
+    held: tuple[WantedChange, ...]
+    drifted: tuple[WantedChange, ...]
+    over: frozenset[str]
+    present: frozenset[tuple[str, str, bytes]]
+
+
+def judge_entries(
+    editor: Editor,
+    current: bytes | None,
+    entries: Sequence[EntryRecord],
+    changes: Sequence[WantedChange],
+    say: Callable[[WantedChange], Say],
+) -> Asked:
+    """`entries` are our records, `changes` what the plan wants, `say` what the user said about one.
+
+    An entry of ours that the file no longer holds was changed or removed by hand. So was its successor, the
+    change that the plan now wants at the same place: it is not put in behind the user's back either. What is
+    held stays so, and its successor too.
+    Raises `EditFault`.
+    """
+    wants = {change.identity for change in changes}
+    ours = {identity(r.change): r for r in entries if r.entry.added and not r.held}
+    held = {identity(r.change) for r in entries if r.held}
+    lost = {
+        record.entry.at
+        for key, record in ours.items()
+        if key not in wants and not editor.holds(current, record.change)
+    }
+    held_at = {r.entry.at for r in entries if r.held and identity(r.change) not in wants}
+    asked: list[WantedChange] = []
+    kept: list[WantedChange] = []
+    drifted: list[WantedChange] = []
+    over: set[str] = set()
+    present: set[tuple[str, str, bytes]] = set()
+    for change in changes:
+        said = say(change)
+        if said.ours or said.adopt:
+            over.add(change.change.at)
+        holds = editor.holds(current, change.change)
+        if holds:
+            present.add(change.identity)
+        stays = change.identity in held or change.change.at in held_at
+        if holds or said.ours or not (stays or change.identity in ours or change.change.at in lost):
+            asked.append(change)
+        elif stays or said.theirs:
+            kept.append(change)
+        else:
+            drifted.append(change)
+    return Asked(tuple(asked), tuple(kept), tuple(drifted), frozenset(over), frozenset(present))
+
+
+def held_back(change: WantedChange) -> EntryRecord:
+    """The record of a change that is not made, because the user's version stays."""
+    wanted = change.change
+    entry = Entry(wanted.op, wanted.at, wanted.value, added=False)
+    return EntryRecord(entry, change.source, change.executes, held=True)

@@ -1,0 +1,52 @@
+"""What the system says, as a refusal with a code: which path, which words of the system, what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+from collections.abc import Iterator
+
+from ..capabilities.errors import GsdlockError, refused, shown
+from .filesystem import reason
+
+_CODES = {
+    errno.ENOSPC: "E-IO-FULL",
+    errno.EDQUOT: "E-IO-FULL",
+    errno.EFBIG: "E-IO-SIZE",
+    errno.EROFS: "E-IO-READONLY",
+    errno.EACCES: "E-IO-DENIED",
+    errno.EPERM: "E-IO-DENIED",
+    errno.EMFILE: "E-IO-HANDLES",
+    errno.ENFILE: "E-IO-HANDLES",
+    errno.EXDEV: "E-IO-DEVICES",
+    errno.ELOOP: "E-IO-LINK",
+    errno.ENOTDIR: "E-IO-LINK",
+}
+_FIXES = {
+    "E-IO-FULL": "Free some space (or quota) there and run it again.",
+    "E-IO-SIZE": "The file is far larger than such a file can be; look at it, and move it away.",
+    "E-IO-READONLY": "Mount the file system writable, or choose another place, and run it again.",
+    "E-IO-DENIED": "Give yourself the right to read and write there, and run it again.",
+    "E-IO-HANDLES": "Raise the limit of open files (`ulimit -n`) or close other programs, and run it again.",
+    "E-IO-DEVICES": "The place spans two file systems in a way that no atomic step can bridge; "
+    "make it one directory of one file system.",
+    "E-IO-LINK": "Something there turned into a link or a file meanwhile; look at it and run it again.",
+    "E-IO-OTHER": "Look at the medium and the system's log, and run it again.",
+}
+
+
+def io_error(error: OSError, doing: str, path: str) -> GsdlockError:
+    """`error` as a refusal (status 4): `doing` is a phrase such as `cannot write`, `path` a full path."""
+    code = _CODES.get(error.errno or 0, "E-IO-OTHER")
+    return refused(
+        code, f"{doing} {shown(path, 400)}: {shown(reason(error))}", _FIXES[code], where=shown(path, 4096)
+    )
+
+
+@contextlib.contextmanager
+def io_at(doing: str, path: str) -> Iterator[None]:
+    """Any `OSError` inside becomes the refusal of `io_error`."""
+    try:
+        yield
+    except OSError as error:
+        raise io_error(error, doing, path) from error

@@ -1,0 +1,145 @@
+"""Generations on disk: `<state>/targets/<slug>/generations/<n>.json` and the pointer `current` beside them.
+
+A generation file is sealed (`statefiles`) and never changed once the pointer names it. The pointer is what
+makes a generation the current one; a generation without a pointer to it or past it is a transaction that did
+not finish. Damage is named, never worked around: losing a record must not make us forget what we own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from ..capabilities.errors import GsdlockError, input_error, missing, shown
+from .faults import io_at
+from .filesystem import FileSystem
+from .records import GENERATION_VERSION, Generation, generation_data, read_generation
+from .statefiles import DamagedError, list_folder, read_whole, remove_file, seal, unseal, write_whole
+
+_REPAIR = "Run `gsdlock doctor --repair`, or take the file from a backup; nothing was changed."
+
+
+def slug_of(installation: str, target: str, project: str = "") -> str:
+    """The name of a target's folder: `<target>@<installation>`, for a local target also `@` and 12 hex digits
+    of the digest of its project folder. `@` stands in no name, so no two targets share a slug."""
+    slug = f"{target}@{installation}"
+    if project:
+        slug += "@" + hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return slug
+
+
+class Generations:
+    """The generations of all targets of one state folder."""
+
+    def __init__(self, fs: FileSystem, state: str) -> None:
+        self._fs = fs
+        self.state = state
+
+    def folder(self, slug: str) -> str:
+        """The folder of a target's generations."""
+        return f"{self.state}/targets/{slug}/generations"
+
+    def slugs(self) -> list[str]:
+        """All targets that ever had a generation here, sorted."""
+        with io_at("cannot list", f"{self.state}/targets"):
+            return list_folder(self._fs, f"{self.state}/targets")
+
+    def numbers(self, slug: str) -> list[int]:
+        """The numbers of the generations that are there, rising; an unfinished one may be among them."""
+        with io_at("cannot list", self.folder(slug)):
+            names = list_folder(self._fs, self.folder(slug))
+        stems = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+        return sorted(int(stem) for stem in stems if stem.isascii() and stem.isdigit())
+
+    def current_number(self, slug: str) -> int:
+        """The number that the pointer names, 0 where the target has no generation.
+
+        Raises E-GENERATION-CORRUPT where the pointer is damaged, or missing beside generations.
+        """
+        path = f"{self.state}/targets/{slug}"
+        with io_at("cannot read", f"{path}/current"):
+            data = read_whole(self._fs, path, "current")
+        if data is None and self.numbers(slug) and not self._in_flight():
+            # A transaction that has just ended may have written the pointer after we looked for it.
+            with io_at("cannot read", f"{path}/current"):
+                data = read_whole(self._fs, path, "current")
+            if data is None:
+                raise _corrupt(f"{path}/current", "is missing")
+        if data is None:
+            return 0
+        text = data.decode("ascii", "replace").removesuffix("\n")
+        if not text.isdigit() or not text.isascii() or int(text) < 1 or text != str(int(text)):
+            raise _corrupt(f"{path}/current", "is damaged")
+        return int(text)
+
+    def current(self, slug: str) -> Generation | None:
+        """The current generation; None where the target has none. An uninstalled target has one that is
+        `left`. Raises as `current_number` and `read` do."""
+        number = self.current_number(slug)
+        return self.read(slug, number) if number else None
+
+    def currents(self) -> dict[str, Generation]:
+        """The current generation of every target that has one, by slug."""
+        found = {slug: self.current(slug) for slug in self.slugs()}
+        return {slug: generation for slug, generation in found.items() if generation is not None}
+
+    def read(self, slug: str, number: int) -> Generation:
+        """One generation. Raises E-GENERATION-MISSING (status 5), E-GENERATION-CORRUPT (5),
+        E-GENERATION-VERSION (3: written by a newer gsdlock), E-IO-…."""
+        path = f"{self.folder(slug)}/{number}.json"
+        with io_at("cannot read", path):
+            data = read_whole(self._fs, self.folder(slug), f"{number}.json")
+        if data is None:
+            raise missing(
+                "E-GENERATION-MISSING",
+                f"generation {number} of {shown(slug)} is not there",
+                "See `gsdlock history` for those that are. If it is the current one: "
+                "`gsdlock doctor --repair`.",
+                where=path,
+            )
+        try:
+            record = unseal(data)
+            version = record.get("generation-version")
+            if version != GENERATION_VERSION:
+                raise _newer(path, version)
+            generation = read_generation(record)
+        except DamagedError:
+            raise _corrupt(path, "is damaged") from None
+        if (generation.slug, generation.number) != (slug, number):
+            raise _corrupt(path, "is the record of something else")
+        return generation
+
+    def write(self, generation: Generation, *, flush: bool = True) -> None:
+        """Write a generation file; it counts only once `point` names it. Raises `OSError`."""
+        data = seal(generation_data(generation))
+        name = f"{generation.number}.json"
+        write_whole(self._fs, self.folder(generation.slug), name, data, flush=flush)
+
+    def point(self, slug: str, number: int) -> None:
+        """Make a generation the current one, lasting when this returns. Raises `OSError`."""
+        write_whole(self._fs, f"{self.state}/targets/{slug}", "current", f"{number}\n".encode("ascii"))
+
+    def unpoint(self, slug: str) -> None:
+        """No generation is the current one any more. Raises `OSError`."""
+        remove_file(self._fs, f"{self.state}/targets/{slug}", "current")
+
+    def remove(self, slug: str, number: int) -> None:
+        """Forget a generation that is not the current one. Raises `OSError`."""
+        remove_file(self._fs, self.folder(slug), f"{number}.json")
+
+    def _in_flight(self) -> bool:
+        with io_at("cannot list", f"{self.state}/transactions"):
+            return bool(list_folder(self._fs, f"{self.state}/transactions"))
+
+
+def _corrupt(path: str, what: str) -> GsdlockError:
+    return missing("E-GENERATION-CORRUPT", f"{shown(path, 400)} {what}", _REPAIR, where=path)
+
+
+def _newer(path: str, version: object) -> GsdlockError:
+    return input_error(
+        "E-GENERATION-VERSION",
+        f"{shown(path, 400)} was written in version {shown(str(version), 20)} of the format, "
+        f"and this gsdlock knows {GENERATION_VERSION}",
+        "Use the gsdlock that wrote it, or a newer one.",
+        where=path,
+    )

@@ -1,0 +1,119 @@
+"""Going back: what a transaction needs to be told to return to a generation, or to bring one version back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..capabilities.errors import input_error, missing, shown
+from .generations import Generations
+from .records import EditedRecord, Generation, Kept
+from .store import Store
+from .survey import TargetChange
+from .wanted import wanted_from_generation
+
+
+def going_back(store: Store, slug: str, number: int) -> TargetChange:
+    """The change of a target that returns it to generation `number`, or with 0 to before the first.
+
+    What the transactions since then displaced comes back as it was, wherever nobody changed it since.
+    Raises E-GENERATION-… .
+    """
+    generations = store.generations
+    current = generations.current_number(slug)
+    old = generations.read(slug, number) if number else None
+    displaced: dict[str, Kept] = {}
+    for between in generations.numbers(slug):
+        if number < between <= current:
+            for path, kept in generations.read(slug, between).displaced.items():
+                displaced.setdefault(path, kept)
+    reinstated: dict[str, EditedRecord] = {}
+    if old is not None and not old.left:
+        reinstated = {e.real: e for e in old.edited if e.entries and not e.by_hand}
+    wanted = wanted_from_generation(old) if old is not None and not old.left else None
+    return TargetChange(slug, wanted, displaced, reinstated, returns=number)
+
+
+def former_number(generations: Generations, current: Generation) -> int:
+    """The generation before the state that a target is in: what a rollback without a number goes to.
+
+    A generation that a rollback made stands for the one that it went back to, so going back twice goes back
+    two steps. 0 is before the first. Raises E-ROLLBACK-NOTHING (status 3) where nothing is before, and
+    E-GENERATION-….
+    """
+    position = current
+    # Numbers only fall on the way, unless records are damaged: then the walk ends all the same.
+    for _ in range(current.number):
+        if position.returns is None:
+            break
+        if position.returns == 0:
+            raise input_error(
+                "E-ROLLBACK-NOTHING",
+                f"target {shown(current.target)} is back to before its first generation",
+                "Name the generation to go to: gsdlock rollback N; gsdlock history lists them.",
+            )
+        position = generations.read(current.slug, position.returns)
+    return position.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """A version that a transaction put aside: where it stood, and the generation that displaced it."""
+
+    slug: str
+    target: str
+    number: int
+    path: str
+    kept: Kept
+
+
+def displaced_versions(store: Store, path: str, number: int | None = None) -> list[Displaced]:
+    """Every kept version of a path, the newest first; `number` picks those that one generation displaced.
+
+    `path` is a full path (resolved, or as a root is given), or a key such as `config:settings.json`.
+    """
+    generations = store.generations
+    found: list[tuple[str, Displaced]] = []
+    for slug in generations.slugs():
+        for one in generations.numbers(slug):
+            if number is None or one == number:
+                generation = generations.read(slug, one)
+                found += [
+                    (generation.created, Displaced(slug, generation.target, one, full, kept))
+                    for full, kept in generation.displaced.items()
+                    if path == full or path in _names(generation, full)
+                ]
+    return [version for _, version in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+
+def bringing_back(store: Store, path: str, number: int | None = None) -> TargetChange:
+    """The change that brings a displaced version of a path back: the newest, or the one that generation
+    `number` displaced. From then on it is held as the user's.
+
+    Raises E-RESTORE-UNKNOWN (status 5), E-GENERATION-….
+    """
+    versions = displaced_versions(store, path, number)
+    if not versions:
+        where = f" by generation {number}" if number is not None else ""
+        raise missing(
+            "E-RESTORE-UNKNOWN",
+            f"no version of {shown(path, 400)} was displaced{where}",
+            "See `gsdlock history` for what each generation put aside.",
+            where=path,
+        )
+    version = versions[0]
+    current = store.generations.current(version.slug)
+    wanted = wanted_from_generation(current) if current is not None and not current.left else None
+    return TargetChange(version.slug, wanted, {version.path: version.kept}, force=True)
+
+
+def _names(generation: Generation, full: str) -> set[str]:
+    """The keys, and the paths below a root as given, by which a full path may be named."""
+    names: set[str] = set()
+    for edited in generation.edited:
+        if edited.real == full:
+            names |= {edited.key, f"{generation.roots[edited.root].given}/{edited.path}"}
+    for name, root in generation.roots.items():
+        below = root.real.rstrip("/") + "/"
+        if full.startswith(below):
+            names |= {f"{name}:{full[len(below) :]}", f"{root.given}/{full[len(below) :]}"}
+    return names

@@ -1,0 +1,535 @@
+"""One shared file in a preflight: whose entries are in it, whose shall be, and the bytes that result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..capabilities.canonical import sha256_digest
+from ..capabilities.errors import GsdlockError, shown
+from .drift import Say, Seen
+from .edits.types import EditFault, Editor
+from .entry_drift import held_back, judge_entries
+from .faults import io_error
+from .filesystem import masked
+from .items import Item, ItemKind, ItemOp
+from .journal import Recipe, Step
+from .locate import not_yours, read_only
+from .merge import Known, Merged, merge
+from .planned import PlannedStep, Source, Weight, risk_of, stage_for
+from .records import EditedRecord, EntryRecord, Generation, Kept
+from .roots import writable
+from .survey import Spot, Survey, TargetChange
+from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
+
+
+@dataclass(frozen=True, slots=True)
+class EditClaim:
+    """What one target says about one shared file: our record of it (`base`) and the changes that the plan
+    wants. `linked` says that a link leads to it; `given` is its path as the root was given."""
+
+    change: TargetChange
+    current: Generation | None
+    spot: Spot
+    linked: bool
+    base: EditedRecord | None
+    wanted: WantedEdit | None
+    given: str
+
+    @property
+    def owner(self) -> Wanted | Generation:
+        """The plan, or for a target that leaves its generation: both know its name, scope and so on."""
+        owner = self.change.next or self.current
+        assert owner is not None, "a claim comes from a plan or from a generation"
+        return owner
+
+    @property
+    def slug(self) -> str:
+        return self.change.slug
+
+    @property
+    def key(self) -> str:
+        known = self.wanted or self.base
+        assert known is not None, "a claim has a plan or a record"
+        return known.key
+
+    @property
+    def entries(self) -> tuple[EntryRecord, ...]:
+        """The entries of our record."""
+        return self.base.entries if self.base is not None else ()
+
+    @property
+    def changes(self) -> tuple[WantedChange, ...]:
+        """The changes that the plan wants."""
+        return self.wanted.changes if self.wanted is not None else ()
+
+
+def entry_item(
+    *, target: str, scope: str, op: ItemOp, key: str, change: WantedChange, text: str, weight: Weight
+) -> Item:
+    """The item of one entry."""
+    going = op is ItemOp.UNEDIT
+    executes = change.executes and op in (ItemOp.EDIT, ItemOp.REGISTER_HOOK)
+    stands = op in (ItemOp.KEEP, ItemOp.UNEDIT)
+    return Item(
+        target=target,
+        op=op,
+        key=item_key(key, change),
+        kind=ItemKind.HOOK if change.executes else ItemKind.ENTRY,
+        risk=risk_of(op, executes, weight),
+        executes=executes,
+        before=change.source if stands else "",
+        after="" if going else change.source,
+        description=shown(text, 200),
+        scope=scope,
+    )
+
+
+class SharedFile:
+    """One shared file, and all who have a claim on it.
+
+    After `judged`, `step` is what is done (None: nothing), `saves` are bytes that go into the store, and
+    `records` and `items` are those of each claim, by slug.
+    """
+
+    def __init__(
+        self, survey: Survey, claims: Sequence[EditClaim], others: Sequence[tuple[Generation, EditedRecord]]
+    ) -> None:
+        self.survey = survey
+        self.claims = claims
+        self.others = others
+        self.spot = claims[0].spot
+        self.step: PlannedStep | None = None
+        self.saves: list[bytes] = []
+        self.records: list[tuple[str, EditedRecord]] = []
+        self.items: list[tuple[str, Item]] = []
+        known = claims[0].wanted or claims[0].base
+        assert known is not None, "a claim has a plan or a record"
+        self._format = known.format
+        self._editor: Editor = survey.store.editors(known.format)
+        self._held: dict[str, list[EntryRecord]] = {claim.slug: [] for claim in claims}
+        self._asked: dict[str, list[WantedChange]] = {claim.slug: [] for claim in claims}
+        self._over: set[str] = set()
+        self._present: set[tuple[str, str, bytes]] = set()
+
+    def judged(self) -> SharedFile:
+        """The file with its step, records and items; what stands in the way is in the survey."""
+        say = [self.survey.say(claim.key, claim.spot.full, claim.given) for claim in self.claims]
+        theirs = any(one.theirs for one in say)
+        try:
+            seen, status, data = self.survey.look(self.spot)
+        except GsdlockError as error:
+            self._fault(error.code, error.what, error.fix, theirs)
+            return self
+        except OSError as error:
+            fault = io_error(error, "cannot read", self.spot.full)
+            self._fault(fault.code, fault.what, fault.fix, theirs)
+            return self
+        if seen.kind not in ("file", "absent"):
+            self._fault(
+                "E-EDIT-KIND",
+                f"{self._shown()} should be a file, and a {seen.kind} stands there",
+                "Move it away, and run it again.",
+                theirs,
+            )
+            return self
+        current = data if status is not None else None
+        try:
+            self._judge(seen, status, current)
+        except EditFault as fault:
+            self._edit_fault(fault, theirs)
+        return self
+
+    def _judge(self, seen: Seen, status: os.stat_result | None, current: bytes | None) -> None:
+        if self._foreign():
+            return
+        restored = self._restored(seen)
+        if restored is not None:
+            self._restore(restored, seen, status, current)
+            return
+        digest = sha256_digest(current) if current is not None else None
+        if self._as_we_left_it(digest):
+            self._keep_all()
+            return
+        for claim in self.claims:
+            self._ask(claim, current)
+        known = self._known(digest, current)
+        owned = {claim.slug: claim.entries for claim in self.claims}
+        owned |= {generation.slug: record.entries for generation, record in self.others}
+        asked = {slug: tuple(changes) for slug, changes in self._asked.items()}
+        asked |= {
+            generation.slug: tuple(
+                WantedChange(e.change, e.source, e.executes) for e in record.entries if not e.held
+            )
+            for generation, record in self.others
+        }
+        merged = merge(self._editor, current, owned, asked, known, self._over)
+        recipe = Recipe(
+            format=self._format,
+            real=self.spot.full,
+            owned=owned,
+            asked=asked,
+            known=(_digest(known.without), digest) if known is not None else None,
+            over=tuple(sorted(self._over)),
+            records=tuple(claim.slug for claim in self.claims),
+        )
+        self._settle(merged, recipe, seen, status, current)
+
+    # -- what stands in the way --------------------------------------------------------------------------
+
+    def _refuse(self, code: str, text: str, fix: str, lines: Sequence[str] = (), key: str = "") -> None:
+        first = self.claims[0]
+        self.survey.refuse(code, first.owner.target, key or first.key, self.spot.full, text, fix, lines)
+
+    def _fault(self, code: str, text: str, fix: str, theirs: bool) -> None:
+        """The file cannot be used at all. With `--theirs` it is left alone, and every entry is held back."""
+        if not theirs:
+            self._refuse(code, text, fix)
+            return
+        self.step, self.saves, self.records, self.items = None, [], [], []
+        for claim in self.claims:
+            entries = tuple(held_back(change) for change in claim.changes)
+            if entries:
+                self.records.append((claim.slug, self._record(claim, entries, None, None)))
+            for change in claim.changes:
+                self._item(claim, change, ItemOp.HOLD_BACK, "the file stays as it is")
+
+    def _edit_fault(self, fault: EditFault, theirs: bool) -> None:
+        at = f":{fault.line}:{fault.column}" if fault.line else ""
+        self._fault(
+            f"E-EDIT-{fault.kind.upper()}",
+            f"{self._shown()}{at}: {shown(fault.message, 200)}",
+            _FAULT_FIXES.get(fault.kind, "Mend the file, and run it again; it was left alone."),
+            theirs,
+        )
+
+    def _foreign(self) -> bool:
+        """Whether another installation has one of the wanted entries."""
+        for claim in self.claims:
+            mine = claim.owner.installation
+            wants = {change.identity: change for change in claim.changes}
+            theirs = [(g.installation, g.target, r.entries) for g, r in self.others]
+            theirs += [(c.owner.installation, c.owner.target, c.entries) for c in self.claims]
+            for installation, target, entries in theirs:
+                for record in entries if installation != mine else ():
+                    change = wants.get(identity(record.change))
+                    if change is not None and record.entry.added:
+                        self._refuse(
+                            "E-COLLISION",
+                            f"the entry at {shown(change.change.at)} of {self._shown()} belongs to the "
+                            f"installation {shown(installation)} (target {shown(target)})",
+                            "Two installations cannot share an entry: disable it in one of them.",
+                            key=item_key(claim.key, change),
+                        )
+                        return True
+        return False
+
+    # -- what is asked for -------------------------------------------------------------------------------
+
+    def _as_we_left_it(self, digest: str | None) -> bool:
+        """Whether the file is byte for byte what we wrote, and everything that is wanted is in it: then it
+        need not even be parsed."""
+        bases = [claim.base for claim in self.claims if claim.base is not None]
+        records = [*bases, *(record for _, record in self.others)]
+        return (
+            digest is not None
+            and any(record.after == digest for record in records)
+            and all(record.real == self.spot.full for record in bases)
+            and not any(entry.held for base in bases for entry in base.entries)
+            and all(
+                {change.identity for change in claim.changes}
+                == {identity(entry.change) for entry in claim.entries}
+                for claim in self.claims
+            )
+        )
+
+    def _keep_all(self) -> None:
+        for claim in self.claims:
+            if claim.base is not None:
+                self.records.append((claim.slug, claim.base))
+            for change in claim.changes:
+                self._item(claim, change, ItemOp.KEEP, "stands as it should")
+
+    def _ask(self, claim: EditClaim, current: bytes | None) -> None:
+        """Which of the wanted changes are asked for, and which are held back; drift is noted."""
+
+        def say(change: WantedChange) -> Say:
+            return self.survey.say(claim.key, claim.spot.full, claim.given, at=change.change.at)
+
+        judged = judge_entries(self._editor, current, claim.entries, claim.changes, say)
+        self._asked[claim.slug] += judged.asked
+        self._held[claim.slug] += [held_back(change) for change in judged.held]
+        self._over |= judged.over
+        self._present |= judged.present
+        for change in judged.drifted:
+            self._drift(claim, change)
+
+    def _drift(self, claim: EditClaim, change: WantedChange) -> None:
+        at = shown(change.change.at) or "the top level"
+        self._refuse(
+            "E-DRIFT-ENTRY",
+            f"{self._shown()}: our entry at {at} was changed or removed by hand",
+            "Name the file or the entry with --theirs to leave it so, --ours to put ours in.",
+            key=item_key(claim.key, change),
+        )
+
+    def _known(self, digest: str | None, current: bytes | None) -> Known | None:
+        """The last state that we wrote, if the file is still in it."""
+        records = [c.base for c in self.claims if c.base is not None and c.base.real == self.spot.full]
+        for record in (*records, *(record for _, record in self.others)):
+            if digest is None or record.after != digest:
+                continue
+            if record.without is None:
+                return Known(None, current)
+            try:
+                return Known(self.survey.content(record.without), current)
+            except GsdlockError:
+                continue  # a lost blob costs exactness, not the way out
+        return None
+
+    # -- what is done ------------------------------------------------------------------------------------
+
+    def _settle(
+        self,
+        merged: Merged,
+        recipe: Recipe,
+        seen: Seen,
+        status: os.stat_result | None,
+        current: bytes | None,
+    ) -> None:
+        if merged.data != current:
+            if not self._may_write(status) or not self._accepted(merged.data):
+                return
+            new = None
+            if merged.data is not None:
+                mode = seen.mode if status is not None else masked(0o644, self.survey.store.fs.umask)
+                new = Kept(sha256_digest(merged.data), mode)
+            source = Source(new.digest, data=merged.data) if new is not None else None
+            self._step(Step.EDIT, new, source, recipe, seen, status, current)
+        saved = False
+        remaining = any(merged.entries.values()) and merged.data is not None
+        for claim in self.claims:
+            entries = (*merged.entries[claim.slug], *self._held[claim.slug])
+            base = claim.base if claim.base is not None and claim.base.real == self.spot.full else None
+            if base is not None and self.step is None and entries == base.entries:
+                self.records.append((claim.slug, base))
+            elif entries or (base is not None and remaining):
+                record = self._record(claim, entries, merged.without, merged.data)
+                self.records.append((claim.slug, record))
+                saved = True
+        if saved and merged.without is not None:
+            self.saves.append(merged.without)
+        self._entry_items(current)
+
+    def _may_write(self, status: os.stat_result | None) -> bool:
+        """Whether the file is the user's to change: theirs, not read-only by its mode bits (those of root
+        count alike), and behind a link in a folder that may be written in."""
+        real, user_id = self.spot.full, self.survey.store.user_id
+        behind = next((claim for claim in self.claims if claim.linked), None)
+        path = behind.given if behind is not None else real
+        refusal = None
+        if status is not None and not writable(status, user_id):
+            refusal = read_only(path, real)
+        elif status is not None and 0 <= user_id != status.st_uid:
+            refusal = not_yours(path, real, status.st_uid)
+        elif behind is not None:
+            try:
+                self.survey.judge_folder(real)
+            except GsdlockError as error:
+                refusal = read_only(path, real) if error.code == "E-ROOT-READONLY" else error
+        if refusal is not None:
+            self._refuse(refusal.code, refusal.what, refusal.fix)
+        return refusal is None
+
+    def _accepted(self, data: bytes | None) -> bool:
+        """Whether every host that reads the file would take it."""
+        for claim in self.claims:
+            wanted = claim.change.next
+            validate = wanted.validators.get(claim.key) if wanted is not None else None
+            if validate is not None and data is not None:
+                try:
+                    validate(data)
+                except GsdlockError as error:
+                    self._refuse(error.code, error.what, error.fix, error.details)
+                    return False
+        return True
+
+    def _step(
+        self,
+        step: Step,
+        new: Kept | None,
+        source: Source | None,
+        recipe: Recipe | None,
+        seen: Seen,
+        status: os.stat_result | None,
+        current: bytes | None,
+    ) -> None:
+        facts = self.survey.folder(self.claims[0].owner.target, self.spot)
+        if facts is None:
+            return
+        self.step = PlannedStep(
+            step=step,
+            spot=self.spot,
+            stage=stage_for(self.spot, facts),
+            new=new,
+            old=Kept(seen.digest, seen.mode) if status is not None else None,
+            signature=(status.st_ino, status.st_size, status.st_mtime_ns) if status is not None else None,
+            source=source,
+            makes=facts.missing if new is not None else (),
+            slugs=tuple(claim.slug for claim in self.claims),
+            keep=current,
+            recipe=recipe,
+        )
+
+    def _record(
+        self,
+        claim: EditClaim,
+        entries: tuple[EntryRecord, ...],
+        without: bytes | None,
+        after: bytes | None,
+    ) -> EditedRecord:
+        known = claim.wanted or claim.base
+        assert known is not None, "a claim has a plan or a record"
+        return EditedRecord(
+            root=known.root,
+            path=known.path,
+            real=self.spot.full,
+            format=self._format,
+            without=_digest(without),
+            after=_digest(after),
+            entries=entries,
+        )
+
+    # -- going back to bytes -----------------------------------------------------------------------------
+
+    def _restored(self, seen: Seen) -> Kept | None:
+        """The version of the whole file that shall stand here again: only where nobody else has entries in
+        it, and where it is as we left it (or in any case, for the verb restore)."""
+        found = {claim.change.restores.get(self.spot.full) for claim in self.claims}
+        kept = next(iter(found)) if len(found) == 1 else None
+        if kept is None or any(record.entries for _, record in self.others):
+            return None
+        force = all(claim.change.force for claim in self.claims)
+        left = all(
+            (c.base.after if c.base is not None else None) == (seen.digest or None) for c in self.claims
+        )
+        return kept if force or left else None
+
+    def _restore(self, kept: Kept, seen: Seen, status: os.stat_result | None, current: bytes | None) -> None:
+        first = self.claims[0]
+        data = self.survey.collect(
+            first.owner.target, first.key, self.spot.full, lambda: self.survey.content(kept.digest)
+        )
+        if data is None or not self._may_write(status):
+            return
+        if data != current:
+            self._step(Step.PUT, kept, Source(kept.digest), None, seen, status, current)
+        for claim in self.claims:
+            record = claim.change.reinstated.get(self.spot.full)
+            if record is None and claim.change.force and claim.base is not None:
+                entries = tuple(
+                    replace(e, held=e.held or not self._editor.holds(data, e.change)) for e in claim.entries
+                )
+                record = replace(claim.base, entries=entries)
+            if record is not None:
+                self.records.append((claim.slug, record))
+            op = ItemOp.RESTORE if data != current else ItemOp.KEEP
+            text = f"{self.spot.full}: the file as it was comes back"
+            self.items.append(
+                (
+                    claim.slug,
+                    Item(
+                        target=claim.owner.target,
+                        op=op,
+                        key=claim.key,
+                        kind=ItemKind.FILE,
+                        risk=risk_of(op, False, replace(self._weight(claim), users=True)),
+                        executes=False,
+                        before=seen.digest,
+                        after=kept.digest,
+                        description=shown(text, 200),
+                        scope=claim.owner.scope,
+                    ),
+                )
+            )
+
+    # -- items -------------------------------------------------------------------------------------------
+
+    def _entry_items(self, current: bytes | None) -> None:
+        wanted_by_any = {w.identity for changes in self._asked.values() for w in changes}
+        wanted_by_any |= {identity(e.change) for _, record in self.others for e in record.entries}
+        for claim in self.claims:
+            asked = {change.identity for change in self._asked[claim.slug]}
+            for change in claim.changes:
+                if change.identity not in asked:
+                    self._item(claim, change, ItemOp.HOLD_BACK, "your version stays")
+                elif change.identity in self._present:
+                    self._item(claim, change, ItemOp.KEEP, "stands as it should")
+                else:
+                    op = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT
+                    self._item(claim, change, op, "is put in")
+            wants = {change.identity for change in claim.changes}
+            for record in claim.entries:
+                if identity(record.change) in wants or record.held:
+                    continue
+                change = WantedChange(record.change, record.source, record.executes)
+                if identity(record.change) in wanted_by_any:
+                    self._item(claim, change, ItemOp.KEEP, "stays, another target has it too")
+                elif not record.entry.added:
+                    self._item(claim, change, ItemOp.KEEP, "stays, it was yours before")
+                elif self._editor.holds(current, record.change):
+                    self._item(claim, change, ItemOp.UNEDIT, "is taken out")
+                else:
+                    self._item(claim, change, ItemOp.KEEP, "you changed it, and it is left with you")
+        if self.step is not None and not any(item.changes for _, item in self.items):
+            self._whole_item()
+
+    def _whole_item(self) -> None:
+        """The file changes though no entry of its own does (a copy too many goes): that is asked too."""
+        claim = self.claims[0]
+        records = (WantedChange(r.change, r.source, r.executes) for r in claim.entries)
+        change = next(iter(claim.changes), None) or next(records)
+        self._item(claim, change, ItemOp.EDIT, "is put in order")
+
+    def _item(self, claim: EditClaim, change: WantedChange, op: ItemOp, text: str) -> None:
+        at = shown(change.change.at) or "the top level"
+        item = entry_item(
+            target=claim.owner.target,
+            scope=claim.owner.scope,
+            op=op,
+            key=claim.key,
+            change=change,
+            text=f"{self.spot.full}: {at} {text}",
+            weight=self._weight(claim, change),
+        )
+        self.items.append((claim.slug, item))
+
+    def _weight(self, claim: EditClaim, change: WantedChange | None = None) -> Weight:
+        wanted = claim.change.next
+        return Weight(
+            outside=wanted is not None and wanted.outside,
+            group_writable=claim.spot.group_writable,
+            third_party=change is not None
+            and wanted is not None
+            and item_key(claim.key, change) in wanted.third_party,
+            linked=claim.linked,
+        )
+
+    def _shown(self) -> str:
+        return shown(self.spot.full, 400)
+
+
+def _digest(data: bytes | None) -> str | None:
+    return None if data is None else sha256_digest(data)
+
+
+_FAULT_FIXES: Mapping[str, str] = {
+    "syntax": "Mend the file there, and run it again; it was left alone.",
+    "duplicate": "Remove one of the two keys, and run it again; the file was left alone.",
+    "shape": "Change or move that value, and run it again; the file was left alone.",
+    "collision": "Name the file or the entry with --adopt to set your value aside (it comes back when we "
+    "leave), or change the manifest.",
+    "encoding": "Save the file as UTF-8, and run it again; it was left alone.",
+    "block": "Remove the lone marker line, and run it again; the file was left alone.",
+}

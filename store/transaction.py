@@ -1,0 +1,328 @@
+"""From one generation to the next, for several targets at once: all of them, or none.
+
+The order is that of the design, section 6: recover, preflight, gate, save, stage, journal, commit,
+generation. Everything that can be refused is refused before the first write; an error after it is undone; a
+crash is put right by the next command. `recovery` holds what both share.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from ..capabilities.canonical import sha256_digest
+from ..capabilities.errors import GsdlockError, missing, refused, shown
+from .choices import Choices
+from .exclusive import DEFAULT_WAIT, exclusive
+from .faults import io_at, io_error
+from .gate import Settled
+from .items import Decision, Item
+from .journal import Anchor, Journal, Journals, Operation, Phase, Place
+from .partial import without_denied
+from .planned import PlannedStep
+from .preflight import Preflight, preflight
+from .records import Generation
+from .recovery import Recovered, carry_on, go_back, recover, recover_locked
+from .roots import split
+from .store import Store
+from .survey import TargetChange
+from .wanted import Validator
+from .workbench import RaceError, Workbench
+
+Decide: TypeAlias = Callable[[Sequence[Item]], Settled]
+"""Settles every item: see `gate.settle`. Called once a transaction, with the lock held, before any write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one item: `done`, `unchanged` (nothing was to be done), or `denied`."""
+
+    item: Item
+    result: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a transaction did. `generations` are the new numbers by slug, of the targets that got one;
+    `unchanged` are targets that a denial left as they were; `kept` are full paths whose former version is in
+    the store; `recovered` is what earlier transactions needed first."""
+
+    outcomes: tuple[Outcome, ...]
+    generations: Mapping[str, int]
+    unchanged: frozenset[str]
+    downgrades: tuple[str, ...]
+    kept: tuple[str, ...]
+    recovered: tuple[Recovered, ...]
+
+
+def run(
+    store: Store,
+    changes: Sequence[TargetChange],
+    choices: Choices,
+    decide: Decide,
+    *,
+    wait: float = DEFAULT_WAIT,
+) -> Result:
+    """Make the targets so. Where nothing is to be done, nothing is written and no lock is taken.
+
+    `wait` are seconds to wait for another gsdlock. Raises `PreflightError` (all problems at once, nothing
+    written), what `decide` raises (nothing written), E-BUSY, E-RACE and E-IO-… (everything undone),
+    E-BLOB-…, E-RECOVER-… and E-JOURNAL-….
+    """
+    recovered = recover(store, wait=wait)
+    plan = preflight(store, changes, choices)
+    try:
+        if plan.idle:
+            return _idle(plan, recovered)
+        with exclusive(store, wait):
+            more = recover_locked(store)
+            recovered += more
+            if more or _numbers(store) != plan.numbers:
+                plan.close()
+                plan = preflight(store, changes, choices)
+            settled = decide(plan.items)
+            if settled.unchanged or settled.partial:
+                whole, plan = plan, _reduced(store, plan, changes, choices, settled)
+                whole.close()
+            if plan.idle:
+                return _idle(plan, recovered, settled)
+            numbers, kept = _carry_out(store, plan, settled)
+    finally:
+        plan.close()
+    return replace(_idle(plan, recovered, settled), generations=numbers, kept=kept)
+
+
+def preview(store: Store, changes: Sequence[TargetChange], choices: Choices) -> tuple[Item, ...]:
+    """The items of a transaction, without doing any. Raises as `preflight`; takes no lock, writes nothing."""
+    plan = preflight(store, changes, choices)
+    plan.close()
+    return plan.items
+
+
+def _numbers(store: Store) -> dict[str, int]:
+    generations = store.generations
+    numbers = {slug: generations.current_number(slug) for slug in generations.slugs()}
+    return {slug: number for slug, number in numbers.items() if number}
+
+
+def _idle(plan: Preflight, recovered: tuple[Recovered, ...], settled: Settled | None = None) -> Result:
+    if settled is None:
+        decisions = [Decision(True, "policy:default") for _ in plan.items]
+        return Result(_outcomes(plan.items, decisions, ()), {}, frozenset(), (), (), recovered)
+    denied = {(i.target, i.key) for i, d in zip(settled.items, settled.decisions, strict=True) if not d.allow}
+    denied |= {(i.target, i.key) for i in settled.items if i.target in settled.unchanged}
+    outcomes = _outcomes(settled.items, settled.decisions, denied)
+    return Result(outcomes, {}, settled.unchanged, settled.downgrades, (), recovered)
+
+
+def _outcomes(
+    items: Sequence[Item], decisions: Sequence[Decision], denied: Collection[tuple[str, str]]
+) -> tuple[Outcome, ...]:
+    found: list[Outcome] = []
+    for item, decision in zip(items, decisions, strict=True):
+        result = "done" if item.changes else "unchanged"
+        found.append(Outcome(item, "denied" if (item.target, item.key) in denied else result, decision))
+    return tuple(found)
+
+
+def _reduced(
+    store: Store,
+    plan: Preflight,
+    changes: Sequence[TargetChange],
+    choices: Choices,
+    settled: Settled,
+) -> Preflight:
+    """The plan without what was denied: a denial leaves its whole target as it is, or with `--partial` only
+    its item. Raises E-PLAN-MOVED where that would do something that nobody decided on."""
+    currents = plan.survey.currents
+    decided = {(i.target, i.key, i.op): d for i, d in zip(settled.items, settled.decisions, strict=True)}
+    left: list[TargetChange] = []
+    for change in changes:
+        known = change.next or currents.get(change.slug)
+        name = known.target if known is not None else ""
+        if name in settled.unchanged:
+            continue
+        denied = [i for i in settled.items if i.target == name and not decided[i.target, i.key, i.op].allow]
+        reduced = without_denied(change, currents.get(change.slug), denied) if denied else change
+        if reduced is not None:
+            left.append(reduced)
+    again = preflight(store, left, choices, again=True)
+    for item in again.items:
+        decision = decided.get((item.target, item.key, item.op))
+        if item.changes and (decision is None or not decision.allow):
+            again.close()
+            raise refused(
+                "E-PLAN-MOVED",
+                f"without what was denied, {shown(item.description, 400)} would be done otherwise than shown",
+                "Run it again, and allow or deny both together; nothing was written.",
+            )
+    return again
+
+
+def _carry_out(store: Store, plan: Preflight, settled: Settled) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Save, stage, journal, commit. Gives the new numbers, and the paths whose former version was kept."""
+    generations = _numbered(store, plan, settled)
+    journal = _journal(store, plan, generations)
+    journals = Journals(store.fs, store.state)
+    bench = Workbench(store, journal, plan.survey.ground, recovering=False)
+    with io_at("cannot keep former versions in", f"{store.state}"):
+        for data in plan.saves:
+            store.blobs.put(data)
+        store.blobs.flush()
+    try:
+        with io_at("cannot write in", f"{store.state}/transactions"):
+            journals.write(journal)
+        bench.make_folders()
+        for number, step in enumerate(plan.steps):
+            if step.source is not None:
+                bench.stage(number, _bytes(plan, step), alike=step.old is not None)
+        for generation in generations.values():
+            with io_at("cannot write in", store.generations.folder(generation.slug)):
+                store.generations.write(generation)
+        bench.flush_staged()
+        with io_at("cannot write in", f"{store.state}/transactions"):
+            journals.move(journal.id, Phase.PREPARE, Phase.COMMIT)
+        carry_on(store, journals, bench, _validators(plan, generations))
+    except BaseException as error:
+        if not _undone(store, journals, bench, error):
+            raise _explained(error) from error
+    kept = {step.spot.full for step in plan.steps if step.keep is not None and step.old is not None}
+    return {slug: g.number for slug, g in generations.items()}, tuple(sorted(kept | set(bench.displaced)))
+
+
+def _undone(store: Store, journals: Journals, bench: Workbench, error: BaseException) -> bool:
+    """Go back after an error. True where the error came after the end: then all is in place, and only
+    cleaning up is left to a later command. What cannot be undone now, the next command will."""
+    try:
+        phase = journals.phase(bench.journal.id)
+        if phase is Phase.DONE:
+            return isinstance(error, Exception)
+        if phase is not None:
+            go_back(store, journals, bench, phase)
+    except (GsdlockError, OSError) as second:
+        why = second.what if isinstance(second, GsdlockError) else str(second)
+        if isinstance(error, GsdlockError):
+            error.details = (
+                *error.details,
+                f"It could not be undone at once ({why}); the next command does.",
+            )
+    return False
+
+
+def _explained(error: BaseException) -> BaseException:
+    if isinstance(error, RaceError):
+        return refused(
+            "E-RACE",
+            f"{shown(error.path, 400)} was changed by another program just now; everything was undone",
+            "Run it again: it compares anew.",
+            where=error.path,
+        )
+    if isinstance(error, OSError):
+        return io_error(error, "cannot write", str(error.filename or ""))
+    return error
+
+
+def _bytes(plan: Preflight, step: PlannedStep) -> bytes:
+    """What is staged, verified against the digest that was planned."""
+    source, new = step.source, step.new
+    assert source is not None and new is not None, "only what has a source is staged"
+    if source.data is not None:
+        return source.data
+    fillings = source.fill.fillings if source.fill is not None else None
+    data = plan.survey.content(source.digest, fillings, source.key, source.slug)
+    if sha256_digest(data) != new.digest:
+        raise missing(
+            "E-FILL-DIGEST",
+            f"{shown(step.spot.full, 400)} comes out otherwise than its generation says",
+            "Its roots or interpreters are elsewhere now: run `gsdlock apply` instead of going back.",
+        )
+    return data
+
+
+def _numbered(store: Store, plan: Preflight, settled: Settled) -> dict[str, Generation]:
+    created = store.now()
+    decisions: dict[str, list[tuple[str, str, str]]] = {}
+    for item, decision in zip(settled.items, settled.decisions, strict=True):
+        if item.changes:
+            decisions.setdefault(item.target, []).append((item.key, item.op.value, decision.decided_by))
+    found: dict[str, Generation] = {}
+    for slug, generation in plan.generations.items():
+        number = max([generation.parent, *store.generations.numbers(slug)]) + 1
+        found[slug] = replace(
+            generation,
+            number=number,
+            created=created,
+            decisions=tuple(decisions.get(generation.target, ())),
+        )
+    return found
+
+
+def _journal(store: Store, plan: Preflight, generations: Mapping[str, Generation]) -> Journal:
+    ground = plan.survey.ground
+    stages: dict[str, tuple[int, Place]] = {}
+    made: dict[str, Place] = {}
+    operations: list[Operation] = []
+    for step in plan.steps:
+        full = ground.path(step.stage.anchor, step.stage.path)
+        number, _ = stages.setdefault(full, (len(stages), step.stage))
+        for place in step.makes:
+            made.setdefault(ground.path(place.anchor, place.path), place)
+        operations.append(
+            Operation(
+                step=step.step,
+                place=step.spot.place,
+                stage=number,
+                new=step.new,
+                old=step.old,
+                signature=step.signature,
+                recipe=step.recipe,
+            )
+        )
+    pruned = tuple(_place_of(plan, path) for path in plan.prunes)
+    return Journal(
+        id=os.urandom(8).hex(),
+        created=store.now(),
+        command=store.command,
+        anchors=tuple(Anchor(*anchor) for anchor in ground.anchors()),
+        made=tuple(made[full] for full in sorted(made, key=lambda path: (path.count("/"), path))),
+        stages=tuple(place for _, place in stages.values()),
+        operations=tuple(operations),
+        pruned=pruned,
+        generations={slug: (_current(plan, slug), g.number) for slug, g in generations.items()},
+    )
+
+
+def _place_of(plan: Preflight, path: str) -> Place:
+    """The place of a folder that goes, below the nearest anchor above it (a new one where there is none)."""
+    ground = plan.survey.ground
+    parent, name = split(path)
+    above = [
+        (real, number)
+        for number, (real, _, _) in enumerate(ground.anchors())
+        if parent == real or parent.startswith(real.rstrip("/") + "/")
+    ]
+    if not above:
+        return Place(ground.add(parent or "/"), name)
+    real, number = max(above, key=lambda pair: len(pair[0]))
+    return Place(number, path[len(real.rstrip("/")) + 1 :])
+
+
+def _current(plan: Preflight, slug: str) -> int:
+    return plan.numbers.get(slug, 0)
+
+
+def _validators(plan: Preflight, generations: Mapping[str, Generation]) -> dict[int, list[Validator]]:
+    """Who judges a shared file if it has to be merged again, by operation."""
+    found: dict[int, list[Validator]] = {}
+    nexts = {change.slug: change.next for change in plan.survey.changes}
+    for number, step in enumerate(plan.steps):
+        for slug in step.slugs if step.recipe is not None else ():
+            wanted, generation = nexts.get(slug), generations.get(slug)
+            for record in generation.edited if wanted and generation else ():
+                validator = wanted.validators.get(record.key) if wanted else None
+                if validator is not None and record.real == step.spot.full:
+                    found.setdefault(number, []).append(validator)
+    return found

@@ -1,0 +1,117 @@
+"""The short way to "nothing to do": a note of what everything looked like when it was last seen in order.
+
+`<state>/unchanged/<key>.json` holds what was asked for (digests) and, for every file that was in order then,
+its mode, size, times and inode. While all of that is the same nothing was written since, and a verb may end
+before it has loaded anything. This module is loaded at each start, so it needs nothing but os and json.
+
+A file that is written twice within one tick of its file system's clock looks the same after both. So a note
+is only made when the youngest file in it is older than two such ticks: whatever is written later has another
+time. (The problem, and the rule, are known from git's index.)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .filesystem import FileSystem
+    from .records import Generation
+
+NOTE_VERSION = 1
+_TICKS = 20_000_000  # nanoseconds: twice the coarsest tick of a file system's clock on Linux
+_TRIES = 4
+
+
+def is_unchanged(state: str, key: str, asked: dict[str, str]) -> bool:
+    """Whether everything is as it was noted under `key`.
+
+    `state` is our state folder; `asked` maps names to digests (lock, manifest, the environment variables
+    that roots depend on): equal to what was noted, or the answer is no. Never raises: what is damaged or
+    missing is no as well.
+    """
+    try:
+        with open(f"{state}/unchanged/{key}.json", "rb") as file:
+            note = json.loads(file.read())
+        if note["version"] != NOTE_VERSION or note["asked"] != asked or _in_flight(state):
+            return False
+        limit = note["at"] - _TICKS
+        for row in note["files"]:
+            if row[4] >= limit or _row(row[0]) != row:
+                return False
+        return not any(_there(path) for path in note["absent"])
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        return False
+
+
+def note_unchanged(
+    fs: FileSystem, state: str, key: str, asked: dict[str, str], paths: list[str], absent: list[str]
+) -> bool:
+    """Note that everything is in order now. `paths` are full paths of files that are there, `absent` of files
+    that must not appear. Waits for up to a tenth of a second until the files are old enough.
+
+    False where no note was made (a file is missing, or is written to all the time). Raises `OSError`.
+    """
+    import time
+
+    from .statefiles import write_whole
+
+    folder = f"{state}/unchanged"
+    for _ in range(_TRIES):
+        write_whole(fs, folder, f"{key}.clock", b"", flush=False)
+        at = os.lstat(f"{folder}/{key}.clock").st_mtime_ns
+        try:
+            rows = [_row(path) for path in dict.fromkeys(paths)]
+        except FileNotFoundError:
+            return False
+        if all(int(row[4]) < at - _TICKS for row in rows):
+            break
+        time.sleep(_TICKS / 1e9 + 0.005)
+    else:
+        return False
+    note = {"version": NOTE_VERSION, "asked": asked, "at": at, "files": rows, "absent": absent}
+    write_whole(fs, folder, f"{key}.json", json.dumps(note, separators=(",", ":")).encode(), flush=False)
+    return True
+
+
+def watched(state: str, generation: Generation) -> tuple[list[str], list[str]]:
+    """What a note about a target must look at: full paths of the files that are there, and of those that
+    would change what is done if they appeared."""
+    paths = [f"{state}/targets/{generation.slug}/current"]
+    absent: list[str] = []
+    for file in generation.files:
+        (absent if file.held else paths).append(generation.real_path(file.root, file.path))
+    for edited in generation.edited:
+        if edited.entries and not edited.by_hand:
+            asked_for = generation.real_path(edited.root, edited.path)
+            paths.append(edited.real)
+            (paths if _there(asked_for) else absent).append(asked_for)
+    return paths, [path for path in absent if not _there(path)]
+
+
+def _row(path: str) -> list[str | int]:
+    status = os.lstat(path)
+    return [
+        path,
+        status.st_mode,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_ino,
+    ]
+
+
+def _there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _in_flight(state: str) -> bool:
+    try:
+        return bool(os.listdir(f"{state}/transactions"))
+    except FileNotFoundError:
+        return False

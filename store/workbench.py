@@ -1,0 +1,363 @@
+"""One transaction at work: staging, each operation forward and backward, and cleaning up.
+
+In a staging folder `<n>.new` is what operation n puts in place and `<n>.old` what it took out. Where an
+operation stands is read off these names, so forward and backward may be begun again after a crash at any
+point. The exchange of two names in one atomic step (`FileSystem.exchange`) both puts the new file in place
+and takes the old one out, whichever that is at that very moment; only then it is looked at, and if it is not
+what was found before, it goes back. Where the system has no such step, the old file gets a second name first
+and the new one is renamed over it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+
+from ..capabilities.canonical import sha256_digest
+from ..capabilities.errors import refused, shown
+from .faults import io_at
+from .filesystem import FLUSH_ONE_BY_ONE, flush_files, is_regular, kind_of, permissions
+from .journal import Journal, Operation, Place
+from .records import Kept
+from .roots import Ground, split
+from .store import Store
+
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EMLINK})
+_NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUSY})
+
+
+class RaceError(Exception):
+    """Somebody changed a file between our look and our step; it stands as they left it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class Workbench:
+    """The operations of one journal on disk; `ground` has the journal's anchors by the same numbers.
+
+    `recovering`: the process that wrote the journal is gone, nobody can be asked and nothing refused any
+    more: what somebody put in our way meanwhile is kept in the store, and noted in `displaced` by full path.
+    """
+
+    def __init__(self, store: Store, journal: Journal, ground: Ground, *, recovering: bool) -> None:
+        self.store = store
+        self.fs = store.fs
+        self.journal = journal
+        self.ground = ground
+        self.recovering = recovering
+        self.displaced: dict[str, Kept] = {}
+
+    def path(self, place: Place) -> str:
+        """The full path of a place."""
+        return self.ground.path(place.anchor, place.path)
+
+    # -- before ------------------------------------------------------------------------------------------
+
+    def make_folders(self) -> None:
+        """Make the missing folders, and the staging folders. Raises E-IO-…, E-CONFINE-…."""
+        for place in self.journal.made:
+            folder, name = split(place.path)
+            with io_at("cannot make", self.path(place)), contextlib.suppress(FileExistsError):
+                self.fs.make_dir(self.ground.folder(place.anchor, folder), name, 0o777)
+        for place in self.journal.stages:
+            with io_at("cannot write in", self.path(place)):
+                self.fs.make_dir(self.ground.folder(place.anchor, place.path), self.journal.staging, 0o700)
+
+    def stage(self, number: int, data: bytes, *, alike: bool) -> None:
+        """Write what operation `number` puts in place; with `alike`, with the group and attributes of the
+        file that it replaces. Raises E-IO-…."""
+        operation = self.journal.operations[number]
+        assert operation.new is not None, "an operation without new bytes is not staged"
+        with io_at("cannot write", self.path(operation.place)):
+            model = self.target(operation) if alike else None
+            self.fs.create(self.bench(operation), f"{number}.new", data, operation.new.mode, model)
+
+    def flush_staged(self) -> None:
+        """What is staged, and the folders made, are on the medium when this returns. Raises E-IO-…."""
+        names: dict[int, list[str]] = {}
+        for number, operation in enumerate(self.journal.operations):
+            if operation.new is not None:
+                names.setdefault(operation.stage, []).append(f"{number}.new")
+        for stage, place in enumerate(self.journal.stages):
+            with io_at("cannot write in", self.path(place)):
+                flush_files(self.fs, self._bench(stage), names.get(stage, []))
+        made = {Place(p.anchor, split(p.path)[0]) for p in self.journal.made}
+        self._flush({*made, *self.journal.stages})
+
+    # -- forward -----------------------------------------------------------------------------------------
+
+    def forward(self, number: int) -> None:
+        """A whole file put in place, or taken away; nothing where that is done.
+
+        Raises `RaceError`, E-IO-…, E-CONFINE-….
+        """
+        operation = self.journal.operations[number]
+        with io_at("cannot write", self.path(operation.place)):
+            if operation.new is None:
+                self.take(number, operation, strict=not self.recovering)
+            else:
+                self.put(f"{number}.new", number, operation, strict=not self.recovering)
+
+    def put(self, new: str, number: int, operation: Operation, *, strict: bool) -> None:
+        """Put the staged file `new` in place. `strict`: raise `RaceError` where something else than the old
+        file is there, and leave that; else it is kept in the store. Raises `OSError` too."""
+        bench = self.bench(operation)
+        if self.fs.lstat(bench, new) is None:
+            return  # done
+        parent, name = self.target(operation)
+        if operation.old is None and self._put_new(bench, new, parent, name):
+            return
+        if operation.old is None and strict:
+            raise RaceError(self.path(operation.place))
+        old = f"{number}.old"
+        if self.fs.lstat(bench, old) is not None:  # it has its second name, and the last step is missing
+            self.fs.rename(bench, new, parent, name)
+            return
+        if not self._is_exchanged(bench, new, operation):
+            try:
+                if not self.fs.exchange(bench, new, parent, name):
+                    self._put_over(bench, new, old, operation, strict)
+                    return
+            except FileNotFoundError:
+                if strict:
+                    raise RaceError(self.path(operation.place)) from None
+                self.fs.rename_new(bench, new, parent, name)
+                return
+        if not self.as_found(bench, new, operation) and not self._set_aside(bench, new, operation, strict):
+            raise RaceError(self.path(operation.place))
+        self.fs.rename(bench, new, bench, old)
+
+    def take(self, number: int, operation: Operation, *, strict: bool) -> None:
+        """Take a file away. `strict`: raise `RaceError` where it is not the old file; else that stays."""
+        bench, old = self.bench(operation), f"{number}.old"
+        parent, name = self.target(operation)
+        if self.fs.lstat(bench, old) is not None or self.fs.lstat(parent, name) is None:
+            return  # done, or somebody else did it
+        if self.as_found(parent, name, operation):
+            self.fs.rename_new(parent, name, bench, old)
+            if self.as_found(bench, old, operation):
+                return
+            with contextlib.suppress(FileExistsError):  # who put another file there has the last word
+                self.fs.rename_new(bench, old, parent, name)
+        if strict:
+            raise RaceError(self.path(operation.place))
+
+    def _put_new(self, bench: int, new: str, parent: int, name: str) -> bool:
+        """Put a file where nothing stands; False where something does."""
+        try:
+            self.fs.rename_new(bench, new, parent, name)
+        except FileExistsError:
+            ours, there = self.fs.lstat(bench, new), self.fs.lstat(parent, name)
+            if ours is None or there is None or (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino):
+                return False
+            self.fs.unlink(bench, new)  # it was moved by a second name, and only the first was left over
+        return True
+
+    def _put_over(self, bench: int, new: str, old: str, operation: Operation, strict: bool) -> None:
+        """Without an exchange: the old file gets a second name (or is copied), then the new one replaces it.
+
+        What another program puts there between our look and the rename is lost; such systems offer no more.
+        """
+        parent, name = self.target(operation)
+        if not self.as_found(parent, name, operation):
+            if strict:
+                raise RaceError(self.path(operation.place))
+            self._keep(parent, name, operation)
+        try:
+            self.fs.link(parent, name, bench, old)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            mode = operation.old.mode if operation.old is not None else 0o600
+            self.fs.create(bench, old, self.fs.read(parent, name), mode)
+        self.fs.rename(bench, new, parent, name)
+
+    def _is_exchanged(self, bench: int, new: str, operation: Operation) -> bool:
+        """Whether a crash came right after the exchange: then the staged file is not ours."""
+        assert operation.new is not None, "only what is put in place is exchanged"
+        return self.recovering and self.digest(bench, new) != operation.new.digest
+
+    def as_found(self, parent: int, name: str, operation: Operation) -> bool:
+        """Whether a file is the one that the preflight found: by inode, size and time, else by its bytes."""
+        status = self.fs.lstat(parent, name)
+        if not is_regular(status) or status is None or operation.old is None:
+            return False
+        if (status.st_ino, status.st_size, status.st_mtime_ns) == operation.signature:
+            return True
+        return self.digest(parent, name) == operation.old.digest
+
+    def _set_aside(self, bench: int, new: str, operation: Operation, strict: bool) -> bool:
+        """What came out is not what was found. Keep it and go on, or put it back and say False."""
+        status = self.fs.lstat(bench, new)
+        if not strict and is_regular(status):
+            self._keep(bench, new, operation)
+            return True
+        self.exchange_back(bench, new, operation)
+        if not strict:
+            kind = kind_of(status) if status is not None else "nothing"
+            raise refused(
+                "E-CONFINE-KIND",
+                f"{shown(self.path(operation.place), 400)} should be a file, and a {kind} stands there",
+                "Move it away, and run it again: what was broken off is then completed.",
+            )
+        return False
+
+    def exchange_back(self, bench: int, new: str, operation: Operation) -> None:
+        """Undo an exchange. If yet another version came out of it, that one has the last word."""
+        parent, name = self.target(operation)
+        self.fs.exchange(bench, new, parent, name)
+        assert operation.new is not None, "only what is put in place is exchanged"
+        if self.digest(bench, new) != operation.new.digest:
+            self.fs.exchange(bench, new, parent, name)
+            self._keep(bench, new, operation)
+            self.fs.unlink(bench, new)
+
+    def _keep(self, parent: int, name: str, operation: Operation) -> None:
+        """Put somebody's version into the store before it makes way."""
+        status = self.fs.lstat(parent, name)
+        if status is None:
+            return
+        digest = self.store.blobs.put(self.fs.read(parent, name))
+        self.store.blobs.flush()
+        self.displaced[self.path(operation.place)] = Kept(digest, permissions(status))
+
+    # -- backward ----------------------------------------------------------------------------------------
+
+    def backward(self, number: int) -> None:
+        """The state before operation `number`, as far as nobody else changed the file since.
+
+        Raises E-IO-…, E-CONFINE-….
+        """
+        operation = self.journal.operations[number]
+        with io_at("cannot put back", self.path(operation.place)):
+            self.put_back(f"{number}.new", number, operation)
+
+    def put_back(self, new: str, number: int, operation: Operation) -> bool:
+        """See `backward`; False where somebody changed the file since, which is left so. Raises `OSError`."""
+        bench, old = self.bench(operation), f"{number}.old"
+        try:
+            parent, name = self.target(operation)
+        except FileNotFoundError:
+            return True  # the folder is gone, and with it whatever we did there
+        staged, taken = self.fs.lstat(bench, new), self.fs.lstat(bench, old)
+        there = self.fs.lstat(parent, name)
+        if operation.new is None:
+            if taken is not None:
+                with contextlib.suppress(FileExistsError):
+                    self.fs.rename_new(bench, old, parent, name)
+            return True
+        if staged is not None:
+            self._put_back_begun(bench, new, old, operation)
+            return True
+        if there is None:
+            if taken is not None:
+                self.fs.rename_new(bench, old, parent, name)
+            return True
+        if taken is None and operation.old is not None:
+            return True  # back already
+        if not is_regular(there) or self.digest(parent, name) != operation.new.digest:
+            return False
+        if taken is None:
+            self.fs.rename_new(parent, name, bench, new)
+        elif self.fs.exchange(bench, old, parent, name):
+            self.fs.rename(bench, old, bench, new)
+        else:
+            self.fs.rename(bench, old, parent, name)
+        return True
+
+    def _put_back_begun(self, bench: int, new: str, old: str, operation: Operation) -> None:
+        """The staged file is still there: nothing was put in place, or an exchange was not finished."""
+        parent, name = self.target(operation)
+        assert operation.new is not None, "only what is put in place is staged"
+        if self.fs.lstat(bench, old) is not None:
+            self.fs.unlink(bench, old)
+        elif operation.old is None:
+            ours, there = self.fs.lstat(bench, new), self.fs.lstat(parent, name)
+            if ours and there and (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino):
+                self.fs.unlink(parent, name)
+        elif self.digest(bench, new) != operation.new.digest:
+            self.exchange_back(bench, new, operation)
+
+    # -- after -------------------------------------------------------------------------------------------
+
+    def flush_done(self) -> None:
+        """Every name that was changed is on the medium when this returns. Raises E-IO-…."""
+        places = {Place(o.place.anchor, split(o.place.path)[0]) for o in self.journal.operations}
+        self._flush(places)
+
+    def missing(self) -> str | None:
+        """The path of a file that was put in place and cannot be reached now: its folder was moved away."""
+        for operation in self.journal.operations:
+            place = operation.place
+            if operation.new is not None and self.ground.look(place.anchor, place.path) is None:
+                return self.path(place)
+        return None
+
+    def clean(self) -> None:
+        """Remove the staging folders with all that is in them. Raises E-IO-…."""
+        for place in self.journal.stages:
+            with io_at("cannot clean up in", self.path(place)):
+                try:
+                    parent = self.ground.folder(place.anchor, place.path)
+                    bench = self.fs.open_dir(parent, self.journal.staging)
+                except FileNotFoundError:
+                    continue
+                try:
+                    for name in self.fs.list_dir(bench):
+                        self.fs.unlink(bench, name)
+                finally:
+                    self.fs.close(bench)
+                self.fs.remove_dir(parent, self.journal.staging)
+
+    def remove_folders(self, places: tuple[Place, ...]) -> None:
+        """Remove folders, innermost first, that are empty; others stay. Raises E-IO-…."""
+        self.ground.forget()
+        for place in places:
+            folder, name = split(place.path)
+            with io_at("cannot remove", self.path(place)):
+                try:
+                    self.fs.remove_dir(self.ground.folder(place.anchor, folder), name)
+                except OSError as error:
+                    if error.errno not in _NOT_EMPTY:
+                        raise
+
+    # -- small -------------------------------------------------------------------------------------------
+
+    def bench(self, operation: Operation) -> int:
+        """A handle of the staging folder of an operation."""
+        return self._bench(operation.stage)
+
+    def target(self, operation: Operation) -> tuple[int, str]:
+        """A handle of the folder of an operation's file, and the file's name."""
+        folder, name = split(operation.place.path)
+        return self.ground.folder(operation.place.anchor, folder), name
+
+    def digest(self, parent: int, name: str) -> str:
+        """The digest of a file's bytes; empty where it is no file."""
+        if not is_regular(self.fs.lstat(parent, name)):
+            return ""
+        return sha256_digest(self.fs.read(parent, name))
+
+    def _bench(self, stage: int) -> int:
+        place = self.journal.stages[stage]
+        name = self.journal.staging
+        return self.ground.folder(place.anchor, f"{place.path}/{name}" if place.path else name)
+
+    def _flush(self, places: set[Place]) -> None:
+        """Flush folders: one by one, or each file system as a whole where they are many."""
+        done: set[int] = set()
+        for place in sorted(places, key=lambda p: (p.anchor, p.path)):
+            with io_at("cannot write in", self.path(place)):
+                try:
+                    handle = self.ground.folder(place.anchor, place.path)
+                except FileNotFoundError:
+                    continue
+                device = self.fs.stat_dir(handle).st_dev
+                if device in done:
+                    continue
+                if len(places) > FLUSH_ONE_BY_ONE and self.fs.flush_all(handle):
+                    done.add(device)
+                else:
+                    self.fs.flush_dir(handle)

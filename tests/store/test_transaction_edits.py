@@ -1,0 +1,512 @@
+"""Shared files from one generation to the next: only our entries come and go; the user's text is theirs."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gsdlock.capabilities.errors import GsdlockError
+from gsdlock.capabilities.errors import refused as refusal
+from gsdlock.lockfiles.model import EditFormat, EditOp
+from gsdlock.store.choices import PreflightError
+from gsdlock.store.items import Item
+from gsdlock.store.restore import going_back
+
+MINE = """{
+    // my own
+    "model": "opus",
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "chime"}]}]},
+}
+"""
+
+
+def hook(command: str, event: str = "Stop") -> tuple[str, EditOp, str, Any]:
+    value = {"hooks": [{"type": "command", "command": command}]}
+    return ("settings.json", EditOp.APPEND_UNIQUE, f"/hooks/{event}", value)
+
+
+def server(name: str, command: str, op: EditOp = EditOp.ENSURE) -> tuple[str, EditOp, str, Any]:
+    return ("settings.json", op, f"/mcpServers/{name}", {"command": command})
+
+
+def settings(world: Any, text: str = MINE) -> Path:
+    world.root.mkdir(exist_ok=True)
+    path: Path = world.root / "settings.json"
+    path.write_text(text)
+    return path
+
+
+def ops(result: Any) -> list[str]:
+    return [o.item.op.value for o in result.outcomes]
+
+
+def codes(world: Any, *wanted: Any, **choices: Any) -> list[str]:
+    before = world.tree()
+    with pytest.raises(PreflightError) as caught:
+        world.apply(*wanted, **choices)
+    assert world.tree() == before
+    return [problem.code for problem in caught.value.problems]
+
+
+# -- coming and going ------------------------------------------------------------------------------------
+
+
+def test_our_entries_come_and_go_and_the_file_is_what_it_was(world: Any) -> None:
+    path = settings(world)
+    result = world.apply(world.wanted({}, [hook("greet.sh"), server("docs", "x")]))
+    assert ops(result) == ["register-hook", "edit"]
+    text = path.read_text()
+    assert "// my own" in text
+    assert "chime" in text and "greet.sh" in text and "mcpServers" in text
+    assert world.apply(world.wanted({}, [hook("greet.sh"), server("docs", "x")])).generations == {}
+    assert ops(world.apply(None)) == ["unedit", "unedit"]
+    assert path.read_text() == MINE
+
+
+def test_a_file_that_we_made_goes_with_us(world: Any) -> None:
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    assert json.loads((world.root / "settings.json").read_text())
+    world.apply(None)
+    assert world.tree() == {}
+
+
+def test_five_upgrades_leave_no_trace(world: Any) -> None:
+    path = settings(world)
+    for version in range(6):
+        world.apply(world.wanted({}, [hook(f"greet{version}.sh"), server("docs", f"v{version}")]))
+        assert path.read_text().count("greet") == 1
+    world.apply(None)
+    assert path.read_text() == MINE
+
+
+def test_what_the_user_writes_in_between_stays_and_only_ours_goes(world: Any) -> None:
+    path = settings(world)
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    path.write_text(path.read_text().replace('"opus",', '"sonnet", // changed\n    "theme": "dark",'))
+    world.apply(world.wanted({}, [hook("greet2.sh")]))
+    assert '"sonnet", // changed' in path.read_text()
+    world.apply(None)
+    assert path.read_text() == MINE.replace('"opus",', '"sonnet", // changed\n    "theme": "dark",')
+
+
+def test_a_host_that_rewrites_its_file_finds_our_entries_again(world: Any) -> None:
+    path = settings(world, '{"z": 1, "model": "opus"}\n')
+    wanted = world.wanted({}, [hook("greet.sh"), server("docs", "x")])
+    world.apply(wanted)
+    path.write_text(json.dumps(json.loads(path.read_text()), sort_keys=True, indent=1))
+    rewritten = path.read_text()
+    assert world.apply(wanted).generations == {}
+    assert path.read_text() == rewritten
+    world.apply(None)
+    assert json.loads(path.read_text()) == {"z": 1, "model": "opus"}
+
+
+def test_a_handler_of_the_users_in_our_group_stays(world: Any) -> None:
+    path = settings(world, '{"model": "opus"}\n')
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    data = json.loads(path.read_text())
+    data["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "mine"})
+    path.write_text(json.dumps(data, indent=2) + "\n")
+    assert world.apply(world.wanted({}, [hook("greet.sh")])).generations == {}
+    world.apply(None)
+    assert json.loads(path.read_text())["hooks"] == {
+        "Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]
+    }
+
+
+def test_an_equal_entry_that_was_there_before_us_stays(world: Any) -> None:
+    text = json.dumps({"mcpServers": {"docs": {"command": "x"}}})
+    path = settings(world, text)
+    result = world.apply(world.wanted({}, [server("docs", "x")]))
+    assert ops(result) == ["keep"]
+    assert path.read_text() == text
+    world.apply(None)
+    assert path.read_text() == text
+
+
+def test_going_back_gives_the_bytes_back(world: Any) -> None:
+    path = settings(world)
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    path.write_text(path.read_text().replace("my own", "my very own"))
+    before = path.read_bytes()
+    world.apply(world.wanted({}, [hook("greet2.sh"), server("docs", "x")]))
+    world.apply(going_back(world.store, "host@default", 1))
+    assert path.read_bytes() == before
+    assert world.apply(world.wanted({}, [hook("greet.sh")])).generations.keys() <= {"host@default"}
+    assert path.read_bytes() == before
+    world.apply(None)
+    assert path.read_text() == MINE.replace("my own", "my very own")
+
+
+def test_going_back_keeps_what_the_user_wrote_since(world: Any) -> None:
+    path = settings(world)
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    world.apply(world.wanted({}, [hook("greet2.sh")]))
+    path.write_text(path.read_text().replace("my own", "my very own"))
+    world.apply(going_back(world.store, "host@default", 1))
+    assert "my very own" in path.read_text()
+    assert "greet.sh" in path.read_text() and "greet2.sh" not in path.read_text()
+
+
+def test_mode_is_kept_and_a_new_file_follows_the_umask(world: Any) -> None:
+    path = settings(world)
+    path.chmod(0o600)
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    world.apply(None)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_an_alternative_name_is_edited_where_it_exists(world: Any) -> None:
+    world.root.mkdir()
+    (world.root / "settings.jsonc").write_text(MINE)
+    wanted = world.wanted({}, [hook("greet.sh")], instead=("settings.jsonc",))
+    world.apply(wanted)
+    assert not (world.root / "settings.json").exists()
+    assert "greet.sh" in (world.root / "settings.jsonc").read_text()
+    world.apply(None)
+    assert (world.root / "settings.jsonc").read_text() == MINE
+
+
+def test_entries_follow_a_file_that_the_user_renames(world: Any) -> None:
+    settings(world)
+    wanted = world.wanted({}, [hook("greet.sh")], instead=("settings.jsonc",))
+    world.apply(wanted)
+    (world.root / "settings.json").rename(world.root / "settings.jsonc")
+    world.apply(wanted)
+    assert [p.name for p in world.root.iterdir()] == ["settings.jsonc"]
+    assert (world.root / "settings.jsonc").read_text().count("greet.sh") == 1
+    world.apply(None)
+    assert (world.root / "settings.jsonc").read_text() == MINE
+
+
+def test_entries_move_to_an_alternative_name_that_appears(world: Any) -> None:
+    settings(world)
+    wanted = world.wanted({}, [hook("greet.sh")], instead=("settings.jsonc",))
+    world.apply(wanted)
+    (world.root / "settings.jsonc").write_text("{}\n")
+    world.apply(wanted)
+    assert (world.root / "settings.json").read_text() == MINE
+    assert "greet.sh" in (world.root / "settings.jsonc").read_text()
+    world.apply(None)
+    assert (world.root / "settings.jsonc").read_text() == "{}\n"
+
+
+# -- drift of entries ------------------------------------------------------------------------------------
+
+
+def test_an_entry_that_the_user_removed_is_put_back_only_when_asked(world: Any) -> None:
+    path = settings(world)
+    wanted = world.wanted({}, [hook("greet.sh"), server("docs", "x")])
+    world.apply(wanted)
+    path.write_text(MINE)
+    assert codes(world, wanted) == ["E-DRIFT-ENTRY", "E-DRIFT-ENTRY"]
+    world.apply(
+        wanted, ours=["config:settings.json#/mcpServers/docs"], theirs=["config:settings.json#/hooks/Stop"]
+    )
+    assert "docs" in path.read_text() and "greet.sh" not in path.read_text()
+    assert world.apply(wanted).generations == {}
+    world.apply(wanted, ours=["*"])
+    assert "greet.sh" in path.read_text()
+    world.apply(None)
+    assert path.read_text() == MINE
+
+
+def test_an_entry_that_the_user_rewrote_gets_no_second_copy(world: Any) -> None:
+    path = settings(world, "{}\n")
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    path.write_text(path.read_text().replace('"greet.sh"', '"wrap greet.sh"'))
+    assert codes(world, world.wanted({}, [hook("greet.sh")])) == ["E-DRIFT-ENTRY"]
+    assert codes(world, world.wanted({}, [hook("greet2.sh")])) == ["E-DRIFT-ENTRY"]
+    world.apply(world.wanted({}, [hook("greet2.sh")]), theirs=["*"])
+    assert path.read_text().count("greet") == 1
+    world.apply(world.wanted({}, [hook("greet3.sh")]))
+    assert path.read_text().count("greet") == 1
+    world.apply(None)
+    assert "wrap greet.sh" in path.read_text()
+
+
+def test_a_deleted_settings_file_is_drift_too(world: Any) -> None:
+    path = settings(world)
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    path.unlink()
+    assert codes(world, world.wanted({}, [hook("greet.sh")])) == ["E-DRIFT-ENTRY"]
+    assert ops(world.apply(None)) == ["keep"]
+    assert not path.exists()
+
+
+def test_another_value_of_the_users_is_set_aside_only_by_adopt_and_comes_back(world: Any) -> None:
+    text = '{"mcpServers": {"docs": {"command": "mine", "args": [1.5]}}}\n'
+    path = settings(world, text)
+    wanted = world.wanted({}, [server("docs", "ours")])
+    assert codes(world, wanted) == ["E-EDIT-COLLISION"]
+    world.apply(wanted, adopt=["config:settings.json"])
+    assert json.loads(path.read_text())["mcpServers"]["docs"] == {"command": "ours"}
+    assert world.apply(wanted).generations == {}
+    path.write_text(path.read_text() + "\n")
+    world.apply(None)
+    assert path.read_text() == text + "\n"
+
+
+# -- what cannot be edited -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"a": }', "E-EDIT-SYNTAX"),
+        ('{"hooks": {"Stop": []}, "hooks": {}}', "E-EDIT-DUPLICATE"),
+        ('{"hooks": []}', "E-EDIT-SHAPE"),
+        ('{"hooks": {"Stop": "x"}}', "E-EDIT-SHAPE"),
+    ],
+)
+def test_a_file_that_cannot_be_edited_is_refused_and_left_alone(world: Any, text: str, code: str) -> None:
+    settings(world, text)
+    wanted = world.wanted({"a.md": "A"}, [hook("greet.sh")])
+    assert codes(world, wanted) == [code]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "{}", "{ }\n", "// nothing yet\n"])
+def test_an_empty_file_is_empty_again_when_we_leave(world: Any, text: str) -> None:
+    path = settings(world, text)
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    assert "greet.sh" in path.read_text()
+    world.apply(None)
+    assert path.read_text() == text
+
+
+def test_a_file_that_is_not_utf_8_is_refused(world: Any) -> None:
+    settings(world).write_bytes(b'{"a": "\xff"}')
+    assert codes(world, world.wanted({}, [hook("greet.sh")])) == ["E-EDIT-ENCODING"]
+
+
+def test_a_file_that_broke_after_the_install_can_be_left_behind(world: Any) -> None:
+    path = settings(world)
+    world.apply(world.wanted({"a.md": "A"}, [hook("greet.sh")]))
+    path.write_text("{ broken")
+    assert codes(world, None) == ["E-EDIT-SYNTAX"]
+    world.apply(None, theirs=[str(path)])
+    assert path.read_text() == "{ broken"
+    assert not (world.root / "a.md").exists()
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo"])
+def test_a_folder_or_fifo_is_refused(world: Any, kind: str) -> None:
+    world.root.mkdir()
+    path = world.root / "settings.json"
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
+    assert codes(world, world.wanted({"a.md": "A"}, [hook("greet.sh")])) == ["E-EDIT-KIND"]
+
+
+def test_what_no_host_would_take_is_refused_before_anything_is_written(world: Any) -> None:
+    path = settings(world)
+
+    def validate(data: bytes) -> None:
+        raise refusal("E-HOST-SHAPE", "the host knows no such hook", "Use another.")
+
+    wanted = world.wanted({"a.md": "A"}, [hook("x")], validators={"config:settings.json": validate})
+    assert codes(world, wanted) == ["E-HOST-SHAPE"]
+    assert path.read_text() == MINE
+
+
+# -- links -----------------------------------------------------------------------------------------------
+
+
+def test_a_chain_of_links_is_kept_and_the_file_behind_it_edited(world: Any) -> None:
+    world.root.mkdir()
+    (world.home / "dotfiles").mkdir()
+    (world.home / "dotfiles/real.json").write_text(MINE)
+    (world.home / "dotfiles/link.json").symlink_to("real.json")
+    (world.root / "settings.json").symlink_to("../dotfiles/link.json")
+    start = world.tree()
+    result = world.apply(world.wanted({}, [server("docs", "x")]))
+    assert result.outcomes[0].item.risk.value == "high"
+    assert (world.root / "settings.json").is_symlink() and (world.home / "dotfiles/link.json").is_symlink()
+    assert "docs" in (world.home / "dotfiles/real.json").read_text()
+    assert world.apply(world.wanted({}, [server("docs", "x")])).generations == {}
+    world.apply(None)
+    assert world.tree() == start
+
+
+def test_a_link_into_a_read_only_store_is_refused_before_anything_is_written(world: Any) -> None:
+    world.root.mkdir()
+    store = world.home / "store"
+    store.mkdir()
+    (store / "settings.json").write_text(MINE)
+    (world.root / "settings.json").symlink_to(store / "settings.json")
+    wanted = world.wanted({"a.md": "A"}, [hook("greet.sh")])
+    for file_mode, folder_mode in ((0o444, 0o755), (0o644, 0o555), (0o444, 0o555)):
+        (store / "settings.json").chmod(file_mode)
+        store.chmod(folder_mode)
+        with pytest.raises(PreflightError) as caught:
+            world.apply(wanted)
+        assert caught.value.code == "E-EDIT-READONLY"
+        assert str(store / "settings.json") in caught.value.what
+        assert "--no-edits" in caught.value.fix
+        assert not (world.root / "a.md").exists()
+    by_hand = world.wanted({"a.md": "A"}, [hook("greet.sh")], by_hand=True)
+    world.apply(by_hand)
+    assert (world.root / "a.md").exists()
+    assert (store / "settings.json").read_text() == MINE
+    assert world.apply(by_hand).generations == {}
+    world.apply(None)
+    assert (world.root / "settings.json").is_symlink()
+    store.chmod(0o755)
+
+
+def test_entries_that_the_user_put_into_a_read_only_store_need_no_write(world: Any) -> None:
+    world.root.mkdir()
+    store = world.home / "store"
+    store.mkdir()
+    value = hook("greet.sh")[3]
+    (store / "settings.json").write_text(json.dumps({"hooks": {"Stop": [value]}}))
+    (store / "settings.json").chmod(0o444)
+    (world.root / "settings.json").symlink_to(store / "settings.json")
+    assert codes(world, world.wanted({}, [hook("other.sh")])) == ["E-EDIT-READONLY"]
+    assert ops(world.apply(world.wanted({"a.md": "A"}, [hook("greet.sh")]))) == ["create", "keep"]
+    assert set(ops(world.apply(None))) == {"remove", "keep"}
+    assert stat.S_IMODE((store / "settings.json").stat().st_mode) == 0o444
+
+
+def test_a_read_only_file_of_the_users_is_not_replaced_behind_their_back(world: Any) -> None:
+    settings(world).chmod(0o444)
+    assert codes(world, world.wanted({"a.md": "A"}, [hook("greet.sh")])) == ["E-EDIT-READONLY"]
+
+
+@pytest.mark.parametrize("leads_to", ["nowhere", "folder", "settings.json"])
+def test_a_link_that_leads_to_no_file_is_refused(world: Any, leads_to: str) -> None:
+    (world.root / "folder").mkdir(parents=True)
+    (world.root / "settings.json").symlink_to(leads_to)
+    assert codes(world, world.wanted({}, [hook("greet.sh")]))[0] in ("E-CONFINE-LINK", "E-IO-LINK")
+
+
+def test_a_link_put_in_place_of_the_file_is_followed_with_our_entries(world: Any) -> None:
+    path = settings(world)
+    wanted = world.wanted({}, [hook("greet.sh")])
+    world.apply(wanted)
+    (world.home / "dotfiles").mkdir()
+    path.rename(world.home / "dotfiles/settings.json")
+    path.symlink_to("../dotfiles/settings.json")
+    world.apply(wanted)
+    assert (world.home / "dotfiles/settings.json").read_text().count("greet.sh") == 1
+    world.apply(None)
+    assert (world.home / "dotfiles/settings.json").read_text() == MINE
+    assert path.is_symlink()
+
+
+# -- several owners --------------------------------------------------------------------------------------
+
+
+def test_two_targets_share_a_file_and_an_entry_goes_with_the_last(world: Any) -> None:
+    path = settings(world)
+    one = world.wanted({}, [hook("greet.sh"), server("a", "x")], target="one")
+    two = world.wanted({}, [hook("greet.sh"), server("b", "y")], target="two")
+    world.apply(one, two)
+    assert path.read_text().count("greet.sh") == 1
+    world.apply(world.change(None, target="one"))
+    assert "greet.sh" in path.read_text() and '"a"' not in path.read_text()
+    world.apply(world.change(None, target="two"))
+    assert path.read_text() == MINE
+
+
+def test_targets_that_come_and_go_one_by_one_in_any_order_leave_no_trace(world: Any) -> None:
+    path = settings(world)
+    for first, second in (("one", "two"), ("two", "one")):
+        world.apply(world.wanted({"1.md": "1"}, [hook("greet.sh"), server("a", "x")], target="one"))
+        world.apply(world.wanted({"2.md": "2"}, [hook("greet.sh"), server("b", "y")], target="two"))
+        world.apply(world.change(None, target=first))
+        assert path.read_text().count("greet.sh") == 1
+        world.apply(world.change(None, target=second))
+        assert path.read_text() == MINE
+        assert [p.name for p in world.root.iterdir()] == ["settings.json"]
+
+
+def test_two_targets_that_want_one_file_alike_share_it(world: Any) -> None:
+    world.apply(world.wanted({"x.md": "1"}, target="one"), world.wanted({"x.md": "1"}, target="two"))
+    alone = world.wanted({"x.md": "2"}, target="one")
+    assert codes(world, alone) == ["E-PLAN-CLASH"]
+    assert codes(world, alone, world.wanted({"x.md": "3"}, target="two")) == ["E-PLAN-CLASH"]
+    world.apply(alone, world.wanted({"x.md": "2"}, target="two"))
+    world.apply(world.change(None, target="one"))
+    assert (world.root / "x.md").read_text() == "2"
+    world.apply(world.change(None, target="two"))
+    assert world.tree() == {}
+
+
+def test_another_installations_file_or_entry_is_a_collision_by_name(world: Any) -> None:
+    settings(world)
+    world.apply(world.wanted({"x.md": "1"}, [hook("greet.sh")], installation="team"))
+    with pytest.raises(PreflightError) as caught:
+        world.apply(world.wanted({"x.md": "1"}, [hook("greet.sh")]))
+    assert [p.code for p in caught.value.problems] == ["E-COLLISION", "E-COLLISION"]
+    assert all("team" in p.text for p in caught.value.problems)
+    world.apply(world.wanted({"y.md": "1"}, [hook("other.sh")]))
+    world.apply(None)
+    assert (world.root / "x.md").exists() and not (world.root / "y.md").exists()
+    world.apply(world.change(None, installation="team"))
+    assert (world.root / "settings.json").read_text() == MINE
+
+
+# -- other formats ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "text", "op", "at", "value"),
+    [
+        (
+            EditFormat.TOML,
+            "config.toml",
+            '# mine\nmodel = "x"\n\n[a]\nb = 1.5\n',
+            EditOp.ENSURE,
+            "/mcp/docs",
+            {"command": "y"},
+        ),
+        (
+            EditFormat.YAML,
+            "config.yaml",
+            "# mine\nmodel: x\nlist:\n  - 1\n",
+            EditOp.ENSURE,
+            "/mcp",
+            {"docs": {"command": "y"}},
+        ),
+        (EditFormat.MARKDOWN, "AGENTS.md", "# Mine\n\ntext\n", EditOp.BLOCK, "host", "our\nlines"),
+    ],
+)
+def test_every_format_comes_and_goes(
+    world: Any, format: EditFormat, name: str, text: str, op: EditOp, at: str, value: Any
+) -> None:
+    world.root.mkdir()
+    (world.root / name).write_text(text)
+    wanted = world.wanted({}, [(name, op, at, value)], format=format)
+    world.apply(wanted)
+    assert (world.root / name).read_text() != text
+    assert world.apply(wanted).generations == {}
+    world.apply(None)
+    assert (world.root / name).read_text() == text
+
+
+# -- the gate --------------------------------------------------------------------------------------------
+
+
+def test_the_gate_is_asked_once_with_every_step_and_before_any_write(world: Any) -> None:
+    settings(world)
+    asked: list[list[Item]] = []
+
+    def decide(items: Any) -> Any:
+        asked.append(list(items))
+        assert not (world.root / "a.md").exists()
+        raise refusal("E-ASK-UNRESOLVED", "nobody is there", "Answer.")
+
+    before = world.tree()
+    with pytest.raises(GsdlockError):
+        world.apply(world.wanted({"a.md": "A"}, [hook("greet.sh")]), decide=decide)
+    assert world.tree() == before
+    assert [(i.op.value, i.risk.value, i.executes) for i in asked[0]] == [
+        ("create", "low", False),
+        ("register-hook", "high", True),
+    ]
+    assert len(asked) == 1
