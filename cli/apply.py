@@ -11,10 +11,12 @@ example: gsdlock apply --locked --allow high
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from .render import Outcome
 
+NOTHING_TO_DO = "nothing to do: every target is as the lock says"
+
+TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
     from ..lockfiles.model import Lock, Target
     from ..store.survey import TargetChange
@@ -34,16 +36,38 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--take-over", action="store_true", help="bind the installation to this manifest")
 
 
+def quick(session: Session, options: argparse.Namespace) -> Outcome | None:
+    """The answer where nothing was touched since everything was last seen in order; else None.
+
+    Runs before anything heavy is imported: most applies have nothing to do.
+    """
+    from .unchanged import still_in_order
+
+    if not _plain(options) or not still_in_order(session):
+        return None
+    data: dict[str, object] = {"generations": {}, "items": [], "denied": [], "kept": [], "messages": []}
+    return Outcome(0, {**data, "notices": []}, [NOTHING_TO_DO])
+
+
+def _plain(options: argparse.Namespace) -> bool:
+    """Whether the options ask for nothing but what the lock says."""
+    special = (options.dry_run, options.ours, options.theirs, options.adopt, options.no_edits, options.move)
+    return not any((*special, options.take_over))
+
+
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Apply the lock. See the module's text."""
     from ..store.collect import lock_digests, register
     from .carrying import carry_out
+    from .unchanged import note_in_order
 
     lock, notices = current_lock(session, options)
     changes = changes_with_content(session, lock, by_hand=options.no_edits)
-    outcome = carry_out(session, options, changes, "apply")
+    outcome = carry_out(session, options, changes, NOTHING_TO_DO)
     if not options.dry_run:
         register(session.store, session.lock_path, lock_digests(lock))
+        if outcome.status == 0 and _plain(options):
+            note_in_order(session)
     return Outcome(outcome.status, {**outcome.data, "notices": notices}, [*notices, *outcome.lines])
 
 

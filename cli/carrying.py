@@ -7,11 +7,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 from .render import Outcome, plural
 
+TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..store.choices import Choices
     from ..store.gate import Settled
     from ..store.items import Item
@@ -72,12 +74,13 @@ def carry_out(
     session: Session,
     options: argparse.Namespace,
     changes: Sequence[TargetChange],
-    verb: str,
+    nothing: str = "nothing to do",
     inspect: Callable[[Sequence[Item]], None] | None = None,
 ) -> Outcome:
     """Run the transaction (or only show it, under `--dry-run`), with gate and ledger around it.
 
-    `inspect` sees the items before anything is decided, and may refuse. Raises what the transaction raises.
+    `nothing` is what is said where there was nothing to do. `inspect` sees the items before anything is
+    decided, and may refuse. Raises what the transaction raises.
     """
     from ..store.transaction import preview, run
 
@@ -102,16 +105,17 @@ def carry_out(
         receipts.undone()
         raise
     receipts.outcomes(result)
-    return _outcome(session, result, verb, receipts.messages)
+    return _outcome(result, nothing, receipts.messages)
 
 
 def policy_of(session: Session) -> Policy:
     """The rules in force: the user's own file first, then the project's. Raises E-POLICY-…."""
-    from ..resolver.manifest import read_manifest, user_manifest
+    from ..resolver.finding import user_manifest
+    from ..resolver.manifest import read_manifest
     from ..store.policy import Layer, Rules, merged, read_rules
     from .session import read_file
 
-    user_path = user_manifest(session.environment)
+    user_path = user_manifest(session.environment.folders.config)
     user, project = Rules(), Rules()
     data = read_file(user_path)
     if data is not None:
@@ -227,7 +231,7 @@ def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[
     return Outcome(0, {"dry-run": True, "items": rows}, lines)
 
 
-def _outcome(session: Session, result: Result, verb: str, messages: Sequence[str]) -> Outcome:
+def _outcome(result: Result, nothing: str, messages: Sequence[str]) -> Outcome:
     done = [o for o in result.outcomes if o.result == "done"]
     lines = [f"{r}" for r in map(recovered_line, result.recovered)]
     by_target: dict[str, Counter[str]] = {}
@@ -241,9 +245,7 @@ def _outcome(session: Session, result: Result, verb: str, messages: Sequence[str
     lines += [f"the former version of {path} is kept: gsdlock restore {path}" for path in result.kept]
     lines += [*result.downgrades, *messages]
     if not done and not result.unchanged:
-        lines.append(
-            "nothing to do: every target is as the lock says" if verb == "apply" else "nothing to do"
-        )
+        lines.append(nothing)
     data: dict[str, Any] = {
         "generations": dict(result.generations),
         "denied": sorted(result.unchanged),

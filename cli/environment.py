@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..capabilities.environment import Environment
+    from ..capabilities.errors import GsdlockError
 
 _NAMES = ("config", "data", "state", "cache")
 
@@ -29,14 +32,13 @@ def own_folders() -> dict[str, str]:
                 "Set it to an absolute path, or unset it.",
             )
         return {name: os.path.join(moved, name) for name in _NAMES}
+    platform: str = sys.platform  # a name of its own: a checker would take the rest for dead code
+    if platform.startswith("linux"):
+        return xdg_folders(os.environ, user_home())
+    if user_home() is None:
+        raise _homeless()
     from platformdirs import PlatformDirs
 
-    if user_home() is None:
-        from ..capabilities.errors import input_error
-
-        raise input_error(
-            "E-HOME-UNSET", "HOME is not set to an absolute path", "Set HOME, or set GSDLOCK_HOME."
-        )
     folders = PlatformDirs("gsdlock", appauthor=False)
     return {
         "config": folders.user_config_dir,
@@ -44,6 +46,40 @@ def own_folders() -> dict[str, str]:
         "state": folders.user_state_dir,
         "cache": folders.user_cache_dir,
     }
+
+
+_XDG = {
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+}
+
+
+def xdg_folders(variables: Mapping[str, str], home: str | None) -> dict[str, str]:
+    """Our four folders by the XDG rule, as `platformdirs` has it (a test compares them): a variable counts
+    when it is an absolute path, and the home is needed for the others only.
+
+    On Linux every command starts with this, and importing `platformdirs` takes longer than starting Python.
+    Raises `GsdlockError` E-HOME-UNSET.
+    """
+    found = {}
+    for name, (variable, below) in _XDG.items():
+        base = variables.get(variable, "").strip()
+        if not os.path.isabs(base):
+            if home is None:
+                raise _homeless()
+            base = f"{home.rstrip('/')}/{below}"
+        found[name] = os.path.join(base, "gsdlock")
+    return found
+
+
+def _homeless() -> GsdlockError:
+    from ..capabilities.errors import input_error
+
+    return input_error(
+        "E-HOME-UNSET", "HOME is not set to an absolute path", "Set HOME, or set GSDLOCK_HOME."
+    )
 
 
 def user_home() -> str | None:
@@ -61,8 +97,8 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def make_environment() -> Environment:
-    """The `Environment` of this process. Raises what `own_folders` raises, and E-CWD."""
+def make_environment(folders: dict[str, str]) -> Environment:
+    """The `Environment` of this process; `folders` are those of `own_folders`. Raises E-CWD."""
     from ..capabilities.environment import Environment, Folders
 
     return Environment(
@@ -71,7 +107,7 @@ def make_environment() -> Environment:
         cwd=working_directory(),
         platform=sys.platform,
         user_id=os.geteuid() if hasattr(os, "geteuid") else -1,
-        folders=Folders(**own_folders()),
+        folders=Folders(**folders),
         now=now,
     )
 

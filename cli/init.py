@@ -37,14 +37,14 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     Raises `GsdlockError`: E-INIT-EXISTS, E-RUNTIME-UNKNOWN.
     """
     from ..capabilities.errors import refused
-    from ..resolver.manifest import MANIFEST_NAME, user_manifest
+    from ..resolver.finding import MANIFEST_NAME, user_manifest
     from .runtimes import describe
     from .session import write_file
 
     if options.manifest is not None:
         path = os.path.abspath(options.manifest)
     elif options.user:
-        path = user_manifest(session.environment)
+        path = user_manifest(session.environment.folders.config)
     else:
         path = os.path.join(session.environment.cwd, MANIFEST_NAME)
     if os.path.lexists(path):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, NoReturn
 
 from .verbs import VERBS
 
+TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from ..capabilities.errors import GsdlockError
 
@@ -20,6 +21,14 @@ _FLAGS = ("--json", "--offline", "--no-progress", "-q", "--quiet", "-v", "--verb
 
 class _UsageError(Exception):
     """The arguments do not fit; the message is argparse's."""
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help text in 100 columns. A given width also spares the import that finds out the terminal's: argparse
+    makes a formatter for every option that is declared."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=100)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -72,7 +81,7 @@ def _run(argv: list[str], as_json: bool) -> int:
     parser = _Parser(
         prog=f"gsdlock {verb}",
         description=module.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
         allow_abbrev=False,
     )
     module.arguments(parser)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from ..capabilities.errors import GsdlockError
 

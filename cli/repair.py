@@ -36,5 +36,5 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     if not (options.ours or options.theirs or options.adopt):
         options.ours = ["*"]
     changes = [TargetChange(g.slug, wanted_from_generation(g)) for g in require_targets(session)]
-    outcome = carry_out(session, options, changes, "repair")
+    outcome = carry_out(session, options, changes)
     return Outcome(outcome.status, outcome.data, [*map(recovered_line, recovered), *outcome.lines])

@@ -50,4 +50,4 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         ]
         lines = [f"{v.path}@{v.number} ({v.target}) {v.kept.digest}" for v in versions]
         return Outcome(0, {"versions": rows}, lines or [f"no version of {path} is kept"])
-    return carry_out(session, options, [bringing_back(session.store, path, number)], "restore")
+    return carry_out(session, options, [bringing_back(session.store, path, number)])

@@ -35,7 +35,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
     recovered = recover(session.store)
     changes = _changes(session, options.number)
-    outcome = carry_out(session, options, changes, "rollback")
+    outcome = carry_out(session, options, changes)
     from .carrying import recovered_line
 
     return Outcome(outcome.status, outcome.data, [*map(recovered_line, recovered), *outcome.lines])

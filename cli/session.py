@@ -10,8 +10,8 @@ import argparse
 import os
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
     from ..capabilities.environment import Environment
     from ..capabilities.registry import Registry
@@ -29,20 +29,28 @@ class Session:
         self.options = options
 
     @cached_property
+    def folders(self) -> dict[str, str]:
+        """Our own folders by name."""
+        from .environment import own_folders
+
+        return own_folders()
+
+    @cached_property
     def environment(self) -> Environment:
         from .environment import make_environment
 
-        return make_environment()
+        return make_environment(self.folders)
 
     @cached_property
     def manifest_path(self) -> str | None:
         """The absolute path of the manifest in force; None where none is found."""
-        from ..resolver.manifest import find_manifest
+        from ..resolver.finding import find_manifest
+        from .environment import working_directory
 
         named = self.options.manifest
         if named is not None:
             return os.path.abspath(str(named))
-        return find_manifest(self.environment, os.path.exists)
+        return find_manifest(working_directory(), self.folders["config"], os.path.exists)
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -67,11 +75,13 @@ class Session:
     @property
     def lock_path(self) -> str:
         """Where the lock lies: `--lock`, else `gsdlock.lock` beside the manifest."""
-        from ..resolver.manifest import LOCK_NAME
+        from ..resolver.finding import LOCK_NAME
 
         if self.options.lock is not None:
             return os.path.abspath(str(self.options.lock))
-        return os.path.join(self.manifest.folder, LOCK_NAME)
+        if self.manifest_path is None:
+            return os.path.join(self.manifest.folder, LOCK_NAME)  # raises: there is no manifest
+        return os.path.join(os.path.dirname(self.manifest_path), LOCK_NAME)
 
     def lock(self) -> Lock | None:
         """The lock on disk; None where there is none. Raises `GsdlockError` E-LOCK-…."""

@@ -30,4 +30,4 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from .carrying import carry_out
     from .targets import leaving
 
-    return carry_out(session, options, leaving(session), "uninstall")
+    return carry_out(session, options, leaving(session))

@@ -1,14 +1,13 @@
-"""`gsdlock.toml`: what a user writes. Found, read and checked here; nothing is fetched.
+"""`gsdlock.toml`: what a user writes. Read and checked here; nothing is fetched.
 
-The manifest is looked for from the working directory upwards to the repository root (the folder that holds
-`.git`), else the user-level one in the config folder is taken. The user-level file is the only one that
-speaks for the user; any other is a project's, and what it wants outside the project is of high risk.
+The user-level file is the only one that speaks for the user; any other is a project's, and what it wants
+outside the project is of high risk. Where it is looked for: `finding`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +15,8 @@ from ..capabilities.environment import Environment
 from ..capabilities.errors import input_error, shown
 from ..capabilities.tables import Table
 from ..lockfiles.model import PackKind
+from .finding import user_manifest
 
-MANIFEST_NAME = "gsdlock.toml"
-LOCK_NAME = "gsdlock.lock"
 PROFILES = ("core", "standard", "full")
 SCOPES = ("global", "local")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -90,26 +88,6 @@ class Manifest:
         return tuple(p for p in self.packs if not target.packs or p.name in target.packs)
 
 
-def find_manifest(environment: Environment, exists: Callable[[str], bool]) -> str | None:
-    """The path of the manifest in force, or None. `exists` tells whether a path exists."""
-    folder = environment.cwd
-    while True:
-        candidate = f"{folder.rstrip('/')}/{MANIFEST_NAME}"
-        if exists(candidate):
-            return candidate
-        parent = folder.rsplit("/", 1)[0] or "/"
-        if exists(f"{folder.rstrip('/')}/.git") or folder == "/" or parent == folder:
-            break
-        folder = parent
-    user = user_manifest(environment)
-    return user if exists(user) else None
-
-
-def user_manifest(environment: Environment) -> str:
-    """Where the user-level manifest lies."""
-    return f"{environment.folders.config}/{MANIFEST_NAME}"
-
-
 def read_manifest(data: bytes, path: str, environment: Environment) -> Manifest:
     """The manifest in `data`, whose absolute path is `path`.
 
@@ -143,7 +121,7 @@ def read_manifest(data: bytes, path: str, environment: Environment) -> Manifest:
     return Manifest(
         path=path,
         folder=path.rsplit("/", 1)[0] or "/",
-        of_user=path == user_manifest(environment),
+        of_user=path == user_manifest(environment.folders.config),
         name=name,
         packs=packs,
         targets=targets,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from gsdlock.capabilities.environment import Environment, Folders
 from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.lockfiles.model import PackKind
-from gsdlock.resolver.manifest import find_manifest, read_manifest, user_manifest
+from gsdlock.resolver.finding import find_manifest, user_manifest
+from gsdlock.resolver.manifest import read_manifest
 
 ENVIRONMENT = Environment(
     variables={},
@@ -19,6 +18,7 @@ ENVIRONMENT = Environment(
     folders=Folders("/home/ada/.config/gsdlock", "/d", "/s", "/c"),
     now=lambda: "2026-01-01T00:00:00.000Z",
 )
+CONFIG = ENVIRONMENT.folders.config
 PATH = "/home/ada/work/team/gsdlock.toml"
 
 
@@ -130,13 +130,12 @@ FINDING = [
 
 @pytest.mark.parametrize(("name", "present", "found"), FINDING, ids=[f[0] for f in FINDING])
 def test_where_it_is_looked_for(name: str, present: set[str], found: str | None) -> None:
-    path = find_manifest(ENVIRONMENT, present.__contains__)
+    path = find_manifest(ENVIRONMENT.cwd, CONFIG, present.__contains__)
     assert (path is None) if found is None else (path is not None and path.endswith(found))
 
 
 def test_the_users_own_file_is_the_last_resort_and_speaks_for_the_user() -> None:
-    user = user_manifest(ENVIRONMENT)
-    assert find_manifest(ENVIRONMENT, {user}.__contains__) == user
+    user = user_manifest(CONFIG)
+    assert find_manifest(ENVIRONMENT.cwd, CONFIG, {user}.__contains__) == user
     assert read_manifest(b"", user, ENVIRONMENT).of_user
-    at_root = replace(ENVIRONMENT, cwd="/")
-    assert find_manifest(at_root, set().__contains__) is None
+    assert find_manifest("/", CONFIG, set().__contains__) is None

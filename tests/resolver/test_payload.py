@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gsdlock.capabilities.registry import load_builtin
+from gsdlock.lockfiles.placeholders import has_placeholder
 from gsdlock.resolver.layout import artifact_drafts
 from gsdlock.resolver.pack import Pack
+from gsdlock.resolver.surfaces import surface_drafts
 
 Make = Callable[..., Any]
 
@@ -325,3 +328,26 @@ def test_rules_name_the_config_folder_as_a_reader_of_that_scope_finds_it(
     here = listing(artifact_drafts(host("cline"), "local", pack, everything(pack)))
     assert "`./agents/`" in here["config:.clinerules/gsd.md"]
     assert "gsdlock:" not in here["config:.clinerules/gsd.md"]
+
+
+def local_hosts() -> list[str]:
+    """The hosts that take a local install."""
+    return [
+        r.id
+        for r in load_builtin().runtimes.values()
+        if r.local_config_dir and not r.host_behaviors.get("localInstallDeferred")
+    ]
+
+
+@pytest.mark.parametrize("runtime", local_hosts())
+def test_a_local_target_holds_no_path_of_this_machine(
+    runtime: str, host: Make, pack_of: Make, everything: Make
+) -> None:
+    """So that it can be committed with the project."""
+    pack = pack_of(
+        {**PACK, "gsd-core/workflows/paths.md": "Read ~/.claude/gsd-core/x and $HOME/.claude/y.\n"}
+    )
+    drafts = artifact_drafts(host(runtime), "local", pack, everything(pack))
+    assert not [d.path for d in drafts if has_placeholder(d.data)]
+    edits = surface_drafts(host(runtime), "local", pack, everything(pack)).edits
+    assert not [e for e in edits if has_placeholder(f"{e.at} {e.value}".encode())]

@@ -457,11 +457,50 @@ def test_a_cached_repository_that_was_damaged_is_named(
     blobs.data.clear()
     (cached,) = (p for p in (Path(context.cache) / "git").iterdir() if p.is_dir())
     blob = repository.git("rev-parse", "HEAD:a.md")
+    subprocess.run([GIT, "unpack-objects", "-q"], cwd=cached, input=taken_out(cached), check=True)
     (cached / "objects" / blob[:2] / blob[2:]).unlink()
     with pytest.raises(GsdlockError) as caught:
         fetch(source("git", "repo"), context, pin)
     assert caught.value.code == "E-GIT-FAILED"
     assert str(cached) in caught.value.fix
+
+
+def taken_out(cached: Path) -> bytes:
+    """The pack of a repository, which is then no longer in it."""
+    files = list((cached / "objects/pack").iterdir())
+    (pack,) = (f.read_bytes() for f in files if f.suffix == ".pack")
+    for file in files:
+        file.unlink()
+    return pack
+
+
+def test_what_is_fetched_arrives_as_a_whole(
+    repository: Repository, source: Source, context: SourceContext
+) -> None:
+    """No loose objects: a reader beside us, or after a crash, never sees half of a commit."""
+    repository.commit(a="1", b="2")
+    fetch(source("git", "repo"), context, None)
+    (cached,) = (p for p in (Path(context.cache) / "git").iterdir() if p.is_dir())
+    assert sorted(p.name for p in (cached / "objects").iterdir()) == ["info", "pack"]
+
+
+def test_a_helper_program_on_path_is_not_run(
+    repository: Repository, source: Source, context: SourceContext, tmp_path: Path, refused: Refused
+) -> None:
+    """`evil::x` makes git run `git-remote-evil`; the user's own rewriting could lead there."""
+    helper = tmp_path / "bin" / "git-remote-evil"
+    helper.parent.mkdir()
+    helper.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\n")
+    helper.chmod(0o755)
+    (tmp_path / "home" / ".gitconfig").write_text(
+        '[url "evil::x"]\ninsteadOf = https://example.invalid/\n[protocol "evil"]\nallow = always\n'
+    )
+    variables = context.environment.variables
+    path = {"PATH": f"{helper.parent}{os.pathsep}{variables['PATH']}"}
+    inside = replace(context, environment=replace(context.environment, variables={**variables, **path}))
+    with refused("E-GIT-FAILED"):
+        fetch(source("git", "https://example.invalid/x.git"), inside, None)
+    assert not (tmp_path / "sprung").exists()
 
 
 def test_offline_a_remote_is_not_asked_and_the_cache_is_used(

@@ -115,6 +115,22 @@ def test_a_folder_that_becomes_a_link_while_it_is_read(
         fetch(source("path", "pack"), context, None)
 
 
+def test_a_file_that_becomes_a_link_while_it_is_read(
+    folder: Path, source: Source, context: SourceContext, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def swap(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+        if path == "a.md":
+            (folder / "a.md").unlink()
+            (folder / "a.md").symlink_to("/etc/passwd")
+        return real(path, flags, *rest, **more)
+
+    monkeypatch.setattr(os, "open", swap)
+    with refused("E-PACK-UNREADABLE", "a.md cannot be read"):
+        fetch(source("path", "pack"), context, None)
+
+
 def test_a_file_that_becomes_a_fifo_while_it_is_read(
     folder: Path, source: Source, context: SourceContext, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
