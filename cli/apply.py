@@ -77,9 +77,7 @@ def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, l
     Raises `GsdlockError` E-LOCK-STALE under `--locked`, with every reason.
     """
     from ..capabilities.errors import input_error
-    from ..lockfiles.write import lock_bytes
-    from ..resolver.resolve import Upgrade, resolve, stale
-    from .session import write_file
+    from ..resolver.staleness import stale
 
     lock = session.lock()
     reasons = ["there is no lock yet"] if lock is None else stale(session.manifest, lock)
@@ -92,6 +90,10 @@ def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, l
             "Run gsdlock resolve, look at it with gsdlock diff, and commit it.",
             details=reasons,
         )
+    from ..lockfiles.write import lock_bytes
+    from ..resolver.resolve import Upgrade, resolve
+    from .session import write_file
+
     session.progress("resolving, because " + "; ".join(reasons))
     made = resolve(session.manifest, session.registry, session.sources, lock, Upgrade())
     if not options.dry_run:
@@ -103,11 +105,12 @@ def changes_with_content(session: Session, lock: Lock, *, by_hand: bool) -> list
     """The changes of an apply, with all content in the store: fetched again where it was lost."""
     from ..capabilities.canonical import canonical_json
     from ..lockfiles.model import target_data
-    from ..resolver.resolve import rebuild
     from .targets import changes_of
 
     lost = [t.name for t in lock.targets if session.wanted(t.name) and not _is_stored(session, t)]
     if lost:
+        from ..resolver.resolve import rebuild
+
         session.progress("the store lacks content of the lock: fetching the pinned inputs again")
         rebuild(session.manifest, session.registry, session.sources, lock)
     for target in lock.targets:

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from .render import Outcome, plural
+from .render import Outcome, plural, tell
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _settle(session: Session, options: argparse.Namespace, items: Sequence[Item]
 
     resolver: Resolver
     if options.unsafe_auto_allow:
-        resolver = UnsafeAutoAllow(acknowledged=True, warn=lambda line: print(line, file=sys.stderr))
+        resolver = UnsafeAutoAllow(acknowledged=True, warn=tell)
     elif sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and not options.json:
         resolver = TerminalResolver()
     else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def generations_of(session: Session, *, left: bool = False) -> list[Generation]:
     """The current generations that this command is about, in the order of the manifest, then by name.
 
-    With a manifest: those of its installation, for local scope those of its folder. Without one: all, or
+    With a manifest: those of its installation that belong to it. Without one: all, or
     those that `--target` names. Targets that were uninstalled are left out unless `left`.
     """
     found = [g for g in session.store.generations.currents().values() if left or not g.left]
@@ -26,10 +26,22 @@ def generations_of(session: Session, *, left: bool = False) -> list[Generation]:
         found = [
             g
             for g in found
-            if g.installation == manifest.name and (not g.project or g.project == manifest.folder)
+            if g.installation == manifest.name and _of_this(session, g)
         ]
     chosen = [g for g in found if session.wanted(g.target)]
     return sorted(chosen, key=lambda g: (order.get(g.target, len(order)), g.target, g.slug))
+
+
+def _of_this(session: Session, generation: Generation) -> bool:
+    """Whether a generation belongs to the manifest: to its folder, or at global scope to its path.
+
+    Another manifest that bears the same installation's name (a clone that calls itself `default`) has no say
+    over what the first one installed, unless --take-over gives it.
+    """
+    if generation.project:
+        return generation.project == session.manifest.folder
+    taken = getattr(session.options, "take_over", False)
+    return taken or generation.manifest == session.manifest.path
 
 
 def require_targets(session: Session) -> list[Generation]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
@@ -32,7 +33,7 @@ def show(outcome: Outcome, verb: str, options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"verb": verb, "status": outcome.status, **outcome.data}, indent=2, sort_keys=True))
     elif not options.quiet:
-        text = "".join(f"{line}\n" for line in outcome.lines)
+        text = "".join(f"{plain(line)}\n" for line in outcome.lines)
         try:
             sys.stdout.write(text)
         except UnicodeEncodeError:
@@ -61,8 +62,27 @@ def show_error(fault: GsdlockError, as_json: bool, verbose: bool = False) -> int
     if len(details) > _MOST_DETAILS and not verbose:
         details[_MOST_DETAILS:] = [f"and {len(details) - _MOST_DETAILS} more; --verbose shows them"]
     lines = [f"gsdlock: {fault.code}: {fault.what}", *(f"  {d}" for d in details), f"  {fault.fix}"]
-    print("\n".join(lines).encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr)
+    for line in lines:
+        tell(line)
     return fault.status
+
+
+def tell(line: str) -> None:
+    """One line on standard error."""
+    print(plain(line).encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr, flush=True)
+
+
+def plain(text: str) -> str:
+    """`text` fit for a terminal, whole: what `errors.shown` replaces is replaced, but for tabs and line ends.
+
+    Packs, locks and manifests are other people's text; everything that is printed goes through here.
+    """
+    if text.isprintable():
+        return text
+    from ..capabilities.errors import shown
+
+    parts = re.split(r"([\t\n])", text)
+    return "".join(part if part in ("\t", "\n") else shown(part, len(part)) for part in parts)
 
 
 def plural(count: int, one: str, many: str = "") -> str:

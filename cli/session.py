@@ -121,7 +121,9 @@ class Session:
     def progress(self, line: str) -> None:
         """A line on standard error that tells what takes its time."""
         if not (self.options.no_progress or self.options.quiet or self.options.json):
-            print(line, file=sys.stderr, flush=True)
+            from .render import tell
+
+            tell(line)
 
 
 def read_file(path: str) -> bytes | None:

@@ -63,7 +63,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
 def _lock_state(session: Session) -> tuple[Lock | None, list[str], dict[str, Any]]:
     """The lock, and why it is not one of the manifest."""
-    from ..resolver.resolve import stale
+    from ..resolver.staleness import stale
 
     if session.manifest_path is None:
         return None, [], {"stale": []}

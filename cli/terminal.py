@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .render import plural
+from .render import plural, tell
 
 if TYPE_CHECKING:
     from ..store.gate import Answer, Ask, AskGroup
@@ -76,4 +76,4 @@ def _read_line() -> str:
 
 
 def _write_line(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    tell(line)

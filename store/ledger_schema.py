@@ -224,8 +224,18 @@ def project_outcomes(
 
     A target may have two items of one key (it leaves one folder, comes into another): both get the outcome.
     """
+    # One pass over the plan: looking every item up by its key would take time with the square of their number.
+    positions: dict[tuple[str, str], list[int]] = {}
+    for position, target, key in connection.execute(
+        "SELECT position, target, key FROM plan_items WHERE transaction_id = ? AND allow = 1",
+        (transaction_id,),
+    ):
+        positions.setdefault((target, key), []).append(position)
     connection.executemany(
-        "INSERT INTO outcomes SELECT transaction_id, position, ?, ? FROM plan_items "
-        "WHERE transaction_id = ? AND target = ? AND key = ? AND allow = 1",
-        [(outcome, event, transaction_id, target, key) for target, key, outcome in payload["outcomes"]],
+        "INSERT INTO outcomes VALUES (?, ?, ?, ?)",
+        [
+            (transaction_id, position, outcome, event)
+            for target, key, outcome in payload["outcomes"]
+            for position in positions.get((target, key), ())
+        ],
     )
