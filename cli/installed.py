@@ -15,19 +15,15 @@ if TYPE_CHECKING:
 def generations_of(session: Session, *, left: bool = False) -> list[Generation]:
     """The current generations that this command is about, in the order of the manifest, then by name.
 
-    With a manifest: those of its installation that belong to it. Without one: all, or
-    those that `--target` names. Targets that were uninstalled are left out unless `left`.
+    With a manifest: those of its installation that belong to it. Without one: all, or those that `--target`
+    names. Targets that were uninstalled are left out unless `left`.
     """
     found = [g for g in session.store.generations.currents().values() if left or not g.left]
     order: dict[str, int] = {}
     if session.manifest_path is not None:
         manifest = session.manifest
         order = {t.name: n for n, t in enumerate(manifest.targets)}
-        found = [
-            g
-            for g in found
-            if g.installation == manifest.name and _of_this(session, g)
-        ]
+        found = [g for g in found if g.installation == manifest.name and _of_this(session, g)]
     chosen = [g for g in found if session.wanted(g.target)]
     return sorted(chosen, key=lambda g: (order.get(g.target, len(order)), g.target, g.slug))
 

@@ -224,7 +224,7 @@ def project_outcomes(
 
     A target may have two items of one key (it leaves one folder, comes into another): both get the outcome.
     """
-    # One pass over the plan: looking every item up by its key would take time with the square of their number.
+    # One pass over the plan: to look every item up by its key would take time with the square of their count.
     positions: dict[tuple[str, str], list[int]] = {}
     for position, target, key in connection.execute(
         "SELECT position, target, key FROM plan_items WHERE transaction_id = ? AND allow = 1",

@@ -15,6 +15,8 @@ from .records import EntryRecord
 from .wanted import WantedChange, identity
 
 Identity = tuple[str, str, bytes]
+LOST = frozenset({"E-BLOB-MISSING", "E-BLOB-CORRUPT"})
+"""What says that the bytes without us are lost: that costs exactness, not the way out."""
 
 
 @dataclass(frozen=True, slots=True)

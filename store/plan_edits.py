@@ -13,12 +13,13 @@ from ..capabilities.errors import GsdlockError
 from .edits.types import EditFault, Entry
 from .items import Item, ItemOp
 from .locate import locate
-from .planned import PlannedStep, Weight
+from .planned import PlannedStep
 from .records import EditedRecord, EntryRecord, Generation
 from .roots import Pinned
-from .shared_files import EditClaim, SharedFile, entry_item
+from .edit_claims import EditClaim, entry_item
+from .shared_files import SharedFile
 from .survey import Spot, Survey, TargetChange
-from .wanted import Wanted, WantedChange, WantedEdit, identity
+from .wanted import WantedEdit, identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def _claims(
         claims.append(EditClaim(change, current, spot, linked, base, edit, path))
     for record in records:
         if record.real not in met:
-            look = partial(_recorded, survey, record, base_roots)
+            look = partial(_gone_or_recorded, survey, record, base_roots)
             place = survey.collect(change.slug, record.key, record.real, look)
             if place is not None:
                 claims.append(EditClaim(change, current, *place, record, None, record.real))
@@ -147,6 +148,16 @@ def _recorded(
     return survey.spot_of(record.real), True
 
 
+def _gone_or_recorded(
+    survey: Survey, record: EditedRecord, base_roots: Mapping[str, Pinned | None]
+) -> tuple[Spot, bool] | None:
+    """`_recorded`; None where not even the folder is there any more."""
+    try:
+        return _recorded(survey, record, base_roots)
+    except FileNotFoundError:
+        return None
+
+
 def _bystanders(survey: Survey, full: str) -> list[tuple[Generation, EditedRecord]]:
     """What targets that this transaction does not change know of a file, uninstalled ones too: these may
     remember how the file was without us."""
@@ -187,19 +198,9 @@ def _by_hand(
         records[change.slug].append(
             EditedRecord(edit.root, edit.path, real, edit.format, None, None, entries, by_hand=True)
         )
-        for w in edit.changes:
-            if w.identity not in have:
-                text = f"{real}: you put this in by hand"
-                items[change.slug].append(_hand_item(wanted, edit, w, text))
-
-
-def _hand_item(wanted: Wanted, edit: WantedEdit, change: WantedChange, text: str) -> Item:
-    return entry_item(
-        target=wanted.target,
-        scope=wanted.scope,
-        op=ItemOp.KEEP,
-        key=edit.key,
-        change=change,
-        text=text,
-        weight=Weight(),
-    )
+        claim = EditClaim(change, current, survey.spot(root, edit.path), False, None, edit, real)
+        items[change.slug] += [
+            entry_item(claim, w, ItemOp.KEEP, "is put in by you, by hand")
+            for w in edit.changes
+            if w.identity not in have
+        ]

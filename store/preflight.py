@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..capabilities.errors import Exit, shown
 from .choices import Choices, PreflightError, Problem
@@ -71,11 +72,11 @@ def preflight(
         _clashes(survey, files, edits)
         if not again:
             _typing_errors(survey)
-        if survey.problems:
-            raise PreflightError(_ordered(survey))
         steps = (*files.steps, *edits.steps)
         made = _made(survey, base_roots)
         prunes = _prunes(survey, steps, files.left, made)
+        if survey.problems:
+            raise PreflightError(_ordered(survey))
         return Preflight(
             items=tuple(
                 item for change in changes for item in (*files.items[change.slug], *edits.items[change.slug])
@@ -237,7 +238,7 @@ def _prunes(
     pruned: list[str] = []
     gone = set(going)
     for path in sorted(candidates, key=lambda p: (-p.count("/"), p)):
-        names = _list(survey, path)
+        names = survey.collect("", "", path, partial(_list, survey, path))
         if names is not None and all(f"{path}/{name}" in gone for name in names):
             pruned.append(path)
             gone.add(path)
@@ -245,17 +246,16 @@ def _prunes(
 
 
 def _list(survey: Survey, path: str) -> list[str] | None:
+    """The names in a folder; None where it is not there any more, or is a link now. Raises `OSError`."""
     fs = survey.store.fs
     try:
         if fs.real_path(path) != path:
             return None
         handle = fs.open_root(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
         return fs.list_dir(handle)
-    except OSError:
-        return None
     finally:
         fs.close(handle)
 

@@ -40,6 +40,20 @@ def recover(store: Store, *, wait: float = DEFAULT_WAIT) -> tuple[Recovered, ...
         return recover_locked(store)
 
 
+def recover_unless_busy(store: Store) -> tuple[Recovered, ...]:
+    """`recover` for verbs that only read: while another process is at work nothing is done and nobody waits.
+
+    What they then read is each file and each pointer as it is at that moment. Raises as `recover`, but for
+    E-BUSY.
+    """
+    try:
+        return recover(store, wait=0)
+    except GsdlockError as error:
+        if error.code != "E-BUSY":
+            raise
+        return ()
+
+
 def recover_locked(store: Store) -> tuple[Recovered, ...]:
     """`recover` for one who holds the lock."""
     journals = Journals(store.fs, store.state)

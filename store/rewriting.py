@@ -19,7 +19,7 @@ from .edits.types import EditFault
 from .faults import io_at
 from .filesystem import is_regular, masked, permissions
 from .journal import Operation, Recipe
-from .merge import Known, Merged, merge
+from .merge import LOST, Known, Merged, merge
 from .records import EditedRecord, EntryRecord, Generation, Kept, entry_data, read_entry
 from .statefiles import seal, unseal
 from .wanted import Validator, WantedChange
@@ -193,8 +193,11 @@ class Rewriting:
         known = None
         if recipe.known is not None and current is not None and sha256_digest(current) == recipe.known[1]:
             without = recipe.known[0]
-            with contextlib.suppress(GsdlockError):
+            try:
                 known = Known(None if without is None else self.store.blobs.get(without), current)
+            except GsdlockError as error:
+                if error.code not in LOST:
+                    raise
         editor = self.store.editors(recipe.format)
         return merge(editor, current, recipe.owned, recipe.asked, known, recipe.over)
 

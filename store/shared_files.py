@@ -16,74 +16,12 @@ from .filesystem import masked
 from .items import Item, ItemKind, ItemOp
 from .journal import Recipe, Step
 from .locate import not_yours, read_only
-from .merge import Known, Merged, merge
+from .merge import LOST, Known, Merged, merge
 from .planned import PlannedStep, Source, Weight, risk_of, stage_for
 from .records import EditedRecord, EntryRecord, Generation, Kept
 from .roots import writable
 from .survey import Spot, Survey, TargetChange
 from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
-
-
-@dataclass(frozen=True, slots=True)
-class EditClaim:
-    """What one target says about one shared file: our record of it (`base`) and the changes that the plan
-    wants. `linked` says that a link leads to it; `given` is its path as the root was given."""
-
-    change: TargetChange
-    current: Generation | None
-    spot: Spot
-    linked: bool
-    base: EditedRecord | None
-    wanted: WantedEdit | None
-    given: str
-
-    @property
-    def owner(self) -> Wanted | Generation:
-        """The plan, or for a target that leaves its generation: both know its name, scope and so on."""
-        owner = self.change.next or self.current
-        assert owner is not None, "a claim comes from a plan or from a generation"
-        return owner
-
-    @property
-    def slug(self) -> str:
-        return self.change.slug
-
-    @property
-    def key(self) -> str:
-        known = self.wanted or self.base
-        assert known is not None, "a claim has a plan or a record"
-        return known.key
-
-    @property
-    def entries(self) -> tuple[EntryRecord, ...]:
-        """The entries of our record."""
-        return self.base.entries if self.base is not None else ()
-
-    @property
-    def changes(self) -> tuple[WantedChange, ...]:
-        """The changes that the plan wants."""
-        return self.wanted.changes if self.wanted is not None else ()
-
-
-def entry_item(
-    *, target: str, scope: str, op: ItemOp, key: str, change: WantedChange, text: str, weight: Weight
-) -> Item:
-    """The item of one entry."""
-    going = op is ItemOp.UNEDIT
-    executes = change.executes and op in (ItemOp.EDIT, ItemOp.REGISTER_HOOK)
-    stands = op in (ItemOp.KEEP, ItemOp.UNEDIT)
-    return Item(
-        target=target,
-        op=op,
-        key=item_key(key, change),
-        kind=ItemKind.HOOK if change.executes else ItemKind.ENTRY,
-        risk=risk_of(op, executes, weight),
-        executes=executes,
-        before=change.source if stands else "",
-        after="" if going else change.source,
-        description=shown(text, 200),
-        scope=scope,
-    )
 
 
 class SharedFile:
@@ -139,6 +77,8 @@ class SharedFile:
             self._judge(seen, status, current)
         except EditFault as fault:
             self._edit_fault(fault, theirs)
+        except GsdlockError as error:
+            self._fault(error.code, error.what, error.fix, theirs)
         return self
 
     def _judge(self, seen: Seen, status: os.stat_result | None, current: bytes | None) -> None:
@@ -284,8 +224,9 @@ class SharedFile:
                 return Known(None, current)
             try:
                 return Known(self.survey.content(record.without), current)
-            except GsdlockError:
-                continue  # a lost blob costs exactness, not the way out
+            except GsdlockError as error:
+                if error.code not in LOST:
+                    raise
         return None
 
     # -- what is done ------------------------------------------------------------------------------------
@@ -320,7 +261,7 @@ class SharedFile:
                 saved = True
         if saved and merged.without is not None:
             self.saves.append(merged.without)
-        self._entry_items(current)
+        self._add_items(current)
 
     def _may_write(self, status: os.stat_result | None) -> bool:
         """Whether the file is the user's to change: theirs, not read-only by its mode bits (those of root
@@ -429,7 +370,10 @@ class SharedFile:
             record = claim.change.reinstated.get(self.spot.full)
             if record is None and claim.change.force and claim.base is not None:
                 entries = tuple(
-                    replace(e, held=e.held or not self._editor.holds(data, e.change)) for e in claim.entries
+                    e
+                    if self._editor.holds(data, e.change)
+                    else held_back(WantedChange(e.change, e.source, e.executes))
+                    for e in claim.entries
                 )
                 record = replace(claim.base, entries=entries)
             if record is not None:
@@ -444,7 +388,7 @@ class SharedFile:
                         op=op,
                         key=claim.key,
                         kind=ItemKind.FILE,
-                        risk=risk_of(op, False, replace(self._weight(claim), users=True)),
+                        risk=risk_of(op, False, replace(weight_of(claim), users=True)),
                         executes=False,
                         before=seen.digest,
                         after=kept.digest,
@@ -454,67 +398,22 @@ class SharedFile:
                 )
             )
 
-    # -- items -------------------------------------------------------------------------------------------
+    # -- small -------------------------------------------------------------------------------------------
 
-    def _entry_items(self, current: bytes | None) -> None:
-        wanted_by_any = {w.identity for changes in self._asked.values() for w in changes}
-        wanted_by_any |= {identity(e.change) for _, record in self.others for e in record.entries}
-        for claim in self.claims:
-            asked = {change.identity for change in self._asked[claim.slug]}
-            for change in claim.changes:
-                if change.identity not in asked:
-                    self._item(claim, change, ItemOp.HOLD_BACK, "your version stays")
-                elif change.identity in self._present:
-                    self._item(claim, change, ItemOp.KEEP, "stands as it should")
-                else:
-                    op = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT
-                    self._item(claim, change, op, "is put in")
-            wants = {change.identity for change in claim.changes}
-            for record in claim.entries:
-                if identity(record.change) in wants or record.held:
-                    continue
-                change = WantedChange(record.change, record.source, record.executes)
-                if identity(record.change) in wanted_by_any:
-                    self._item(claim, change, ItemOp.KEEP, "stays, another target has it too")
-                elif not record.entry.added:
-                    self._item(claim, change, ItemOp.KEEP, "stays, it was yours before")
-                elif self._editor.holds(current, record.change):
-                    self._item(claim, change, ItemOp.UNEDIT, "is taken out")
-                else:
-                    self._item(claim, change, ItemOp.KEEP, "you changed it, and it is left with you")
+    def _add_items(self, current: bytes | None) -> None:
+        holds = partial(self._editor.holds, current)
+        asked = {slug: tuple(changes) for slug, changes in self._asked.items()}
+        others = [record for _, record in self.others]
+        self.items += entry_items(self.claims, asked, self._present, others, lambda r: holds(r.change))
         if self.step is not None and not any(item.changes for _, item in self.items):
-            self._whole_item()
-
-    def _whole_item(self) -> None:
-        """The file changes though no entry of its own does (a copy too many goes): that is asked too."""
-        claim = self.claims[0]
-        records = (WantedChange(r.change, r.source, r.executes) for r in claim.entries)
-        change = next(iter(claim.changes), None) or next(records)
-        self._item(claim, change, ItemOp.EDIT, "is put in order")
+            # The file changes though no entry of its own does (a copy too many goes): that is asked too.
+            claim = self.claims[0]
+            ours = (WantedChange(r.change, r.source, r.executes) for r in claim.entries)
+            change = next(iter(claim.changes), None) or next(ours)
+            self._item(claim, change, ItemOp.EDIT, "is put in order")
 
     def _item(self, claim: EditClaim, change: WantedChange, op: ItemOp, text: str) -> None:
-        at = shown(change.change.at) or "the top level"
-        item = entry_item(
-            target=claim.owner.target,
-            scope=claim.owner.scope,
-            op=op,
-            key=claim.key,
-            change=change,
-            text=f"{self.spot.full}: {at} {text}",
-            weight=self._weight(claim, change),
-        )
-        self.items.append((claim.slug, item))
-
-    def _weight(self, claim: EditClaim, change: WantedChange | None = None) -> Weight:
-        wanted = claim.change.next
-        return Weight(
-            outside=wanted is not None and wanted.outside,
-            group_writable=claim.spot.group_writable,
-            third_party=change is not None
-            and wanted is not None
-            and item_key(claim.key, change) in wanted.third_party,
-            linked=claim.linked,
-        )
+        self.items.append((claim.slug, entry_item(claim, change, op, text)))
 
     def _shown(self) -> str:
         return shown(self.spot.full, 400)

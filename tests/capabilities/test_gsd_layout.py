@@ -76,9 +76,10 @@ def test_every_axis_that_a_rule_asks_for_is_one_of_the_vocabulary() -> None:
 
     layout = load_gsd_layout()
     known = {*RUNTIME.required, *RUNTIME.optional, *HOST_BEHAVIORS}
-    rules = [*layout.copies, *layout.files, *layout.blocks, *layout.settings]
-    rules += [b for bundles in layout.bundles.values() for b in bundles]
-    asked = {name for rule in rules for name in rule.condition.when}
+    conditions = [r.condition for r in layout.copies] + [r.condition for r in layout.files]
+    conditions += [r.condition for r in layout.blocks] + [r.condition for r in layout.settings]
+    conditions += [b.condition for bundles in layout.bundles.values() for b in bundles]
+    asked = {name for condition in conditions for name in condition.when}
     assert asked and asked <= known
 
 

@@ -2,8 +2,8 @@
 
 `compare(reference)` converts a GSD pack for every runtime and scope with `gsdlock.resolver.converters` and
 compares each file with the one that the reference installer wrote. What is meant to differ is described in
-`differences.json`: each entry has rewrites that take the described difference out of one side or the other, and
-a file counts as `on purpose` only if nothing else differs. Run it as
+`differences.json`: each entry has rewrites that take the described difference out of one side or both, and a
+file counts as `on purpose` only if nothing else differs. Run it as
 
     GSDLOCK_REFERENCE=<folder> python tests/conformance/text_parity.py [runtime[-scope]] [--diff]
 
@@ -197,11 +197,13 @@ def pairs(reference: Path, runtime: Runtime, scope: str) -> Iterator[Pair]:
             kind = "hook" if source.startswith("hooks/") else "payload"
             yield pair(kind, target, file, payload_text(base, source, text))
             break
+    if not runtime.host_behaviors.get("installsCommandBodiesForWorkflowDelegation"):
+        return
     bodies = root / "gsd-core/commands/gsd"
     for stem, text in pack.commands.items():
         if (file := bodies / f"{stem}.md").is_file():
-            yield pair("payload", f"gsd-core/commands/gsd/{stem}.md", file,
-                       payload_text(base, f"commands/gsd/{stem}.md", text))  # fmt: skip
+            ours = payload_text(base, f"commands/gsd/{stem}.md", text)
+            yield pair("payload", f"gsd-core/commands/gsd/{stem}.md", file, ours)
 
 
 def _artifacts(entry: LayoutEntry, base: ConvertContext, pack: Pack) -> Iterator[tuple[str, str, Any]]:

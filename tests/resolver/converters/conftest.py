@@ -29,7 +29,8 @@ allowed-tools:
   - AskUserQuestion
 ---
 <objective>
-Run /gsd:phase on $ARGUMENTS as ./CLAUDE.md of Claude says. Then Agent(subagent_type="general-purpose").
+Run /gsd:phase on $ARGUMENTS as ./CLAUDE.md of Claude says.
+Then Agent(subagent_type="general-purpose").
 </objective>
 
 @~/.claude/gsd-core/workflows/help.md
@@ -45,7 +46,8 @@ color: cyan
 
 <role>
 <!-- gsd:section id="a" when="flag:--auto" -->
-Call Bash(x) as CLAUDE.md of Claude says; ask with AskUserQuestion; see @~/.claude/gsd-core/a.md and .claude/b.
+Call Bash(x) as CLAUDE.md of Claude says; ask with AskUserQuestion.
+See @~/.claude/gsd-core/a.md and .claude/b.
 <!-- /gsd:section -->
 </role>
 """

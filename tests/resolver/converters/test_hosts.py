@@ -1,7 +1,7 @@
 """What every host gets of one small command and one small agent: the files of `expected/`.
 
-A file is named `<runtime>.<scope>.<kind>[.<file>]`. To see what a change of a converter does to the hosts, run
-this module with the argument `write` and look at the diff.
+A file is named `<runtime>.<scope>.<kind>[.<file>]`. To see what a change of a converter does to the hosts,
+run this module with the argument `write` and look at the diff.
 """
 
 from __future__ import annotations

@@ -7,12 +7,11 @@ import random
 import re
 from typing import Any
 
-from hypothesis import example, given
-from hypothesis import strategies as st
-
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits import editor
 from gsdlock.store.edits.types import Change
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 JSONC = editor(EditFormat.JSONC)
 ENSURE, APPEND, SET = EditOp.ENSURE, EditOp.APPEND_UNIQUE, EditOp.SET_IF_ABSENT
@@ -45,6 +44,8 @@ THEIRS = [
     [],
     {"deep": [[{"er": [1, 2, []]}]]},
 ]
+# A seed, not `st.randoms`: a document asks for hundreds of numbers.
+hands = st.integers(0, 2**20).map(random.Random)
 changes = st.lists(st.sampled_from(OURS), min_size=1, max_size=6, unique_by=str)
 
 
@@ -112,7 +113,7 @@ class Writer:
             inner = self.chance.choice(
                 ["", "", " ", self.eol() + indent, f"{self.eol()}{indent}// none{self.eol()}"]
             )
-            return opener + (inner if lines else inner.strip("\r\n/ none")) + closer
+            return opener + (inner if lines else " " * (len(inner) % 2)) + closer
         start = (self.eol() + indent + self.unit) if lines else self.chance.choice(["", " "])
         end = (self.eol() + indent) if lines else self.chance.choice(["", " "])
         text = opener
@@ -134,11 +135,12 @@ def documents(draw: st.DrawFn) -> tuple[Any, bytes | None]:
             st.sampled_from([None, b"", b"\n", b"  \r\n\r\n", b"// mine\n", b"/* mine */", b"\xef\xbb\xbf"])
         )
     value = draw(values())
-    text = Writer(draw(st.randoms(use_true_random=False))).document(value)
+    text = Writer(draw(hands)).document(value)
     return value, (b"\xef\xbb\xbf" if draw(st.integers(0, 9)) == 0 else b"") + text.encode()
 
 
-_PARTS = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/|,(?=(?:\s|//[^\r\n]*|/\*.*?\*/)*[\]}])', re.S)
+_COMMENT = r"//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/"
+_PARTS = re.compile(rf'("(?:[^"\\]|\\.)*")|{_COMMENT}|,(?=(?:\s|{_COMMENT})*[\]}}])')
 
 
 def meaning(data: bytes) -> Any:
@@ -156,7 +158,7 @@ def test_the_laws(
     laws(JSONC, meaning).hold(data, wanted, other)
 
 
-@given(documents(), changes, st.sampled_from([None, 2, "\t"]), st.randoms(use_true_random=False))
+@given(documents(), changes, st.sampled_from([None, 2, "\t"]), hands)
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], indent: Any, chance: random.Random
 ) -> None:

@@ -1,0 +1,50 @@
+"""Sub-agent calls for a host that has no named sub-agents, only a task that is handed on with a role.
+
+The source calls `Agent(subagent_type="x", prompt="…", model="{…}", run_in_background=true)`, or the same as
+one object. Such a host gets the role's own text along with the task, and takes no model for one call.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CALL = re.compile(r"Agent(?:(?=\()| tool\b)")
+# The role, as a literal or as a field; then a comma and the indentation of the next line, where there is one.
+_ROLE = re.compile(
+    r"subagent_type(?P<is>=|: )(?P<role>\"gsd-[\w-]+\"|[a-z_]\w*(?:\.\w+)+)"
+    r"(?P<rest>,[ \t]*\n(?P<indent>[ \t]*))?"
+)
+_MODEL_LINE = re.compile(r'^[ \t]*model="\{\w+\}",?[ \t]*\n', re.MULTILINE)
+_MODEL = re.compile(r'model="\{\w+\}"(?:,[ \t]*)?')
+_OTHER = re.compile(r"subagent_type(?=\s*[=:])")
+_BACKGROUND = re.compile(r"run_in_background(?=[=:])")
+
+
+def delegated(text: str) -> str:
+    """`text` with every call of a sub-agent as `delegate_task`."""
+    text = _ROLE.sub(_role, _CALL.sub(_call, text))
+    if "model=" in text:
+        text = _MODEL.sub(_quoted_only, _MODEL_LINE.sub("", text))
+    return _BACKGROUND.sub("background", _OTHER.sub("gsd_role", text))
+
+
+def _call(match: re.Match[str]) -> str:
+    before = match.string[match.start() - 1 : match.start()] if match.start() else ""
+    return match[0] if before.isalnum() or before == "_" else "delegate_task"
+
+
+def _quoted_only(match: re.Match[str]) -> str:
+    """Nothing, but for a mention of the argument in a code span."""
+    return match[0] if match.start() and match.string[match.start() - 1] == "`" else ""
+
+
+def _role(match: re.Match[str]) -> str:
+    """The role, its text, and that it hands nothing on; on lines of their own where the call has lines."""
+    is_, role, rest = match["is"], match["role"], match["rest"]
+    named = f"the text of agents/{role[1:-1]}.md" if role[0] == '"' else f"the text of the agent {role}"
+    parts = (
+        f"gsd_role{is_}{role}",
+        f"gsd_role_prompt{is_}<{named}; stop with an error where there is none>",
+        f'role{is_}"leaf"',
+    )
+    return ", ".join(parts) if rest is None else f",\n{match['indent']}".join(parts) + rest

@@ -1,0 +1,98 @@
+"""The payload of a pack as its host gets it: Markdown for the host's model, program code, hook scripts.
+
+`textDialect` says in whose words the Markdown is written, and whether program code carries them too. Code is
+never rewritten where that would change what it does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ...capabilities.model import ConfigHome
+from ...capabilities.vocabulary import HomeKind, Scope
+from . import dialects, names, steps
+from .context import ConvertContext
+from .delegation import delegated
+from .dialects import CodeWords
+from .speech import speak, spell
+
+_CODE: Final = (".cjs", ".js")
+_WORKFLOW: Final = re.compile(r"(?:^|/)workflows/")
+_VERSION: Final = "{{GSD_VERSION}}"
+_WORKTREES: Final = frozenset({"harness-worktree", "orchestrator-worktree"})
+
+
+def payload_text(context: ConvertContext, path: str, text: str) -> str:
+    """One text file of the payload, by its path in the pack: `gsd-core/workflows/help.md`,
+    `hooks/dist/gsd-statusline.js`, `scripts/…`, and `commands/gsd/help.md` for a host that gets the bodies of
+    commands as payload.
+
+    What is neither Markdown nor code, and the helper scripts, stays as it is.
+    """
+    if path.startswith("scripts/"):
+        return text
+    if path.startswith("hooks/"):
+        return _hook(context, path, text)
+    if path.endswith(".md"):
+        return _markdown(context, path, text)
+    return _code(context, text) if path.endswith(_CODE) else text
+
+
+def _markdown(context: ConvertContext, path: str, text: str) -> str:
+    runtime, to = context.runtime, context.directory
+    dialect = dialects.DIALECTS[runtime.text_dialect]
+    if _WORKFLOW.search(path):
+        text = steps.drop_sections(text)
+    text = speak(text, dialect, context)
+    if runtime.host_behaviors.get("ownsClaudePaths"):
+        return names.shorten_references(text, to)
+    isolation = runtime.host_integration.get("dispatch", {}).get("isolation")
+    text = steps.stamp_runtime(text, runtime.id, worktrees=isolation in _WORKTREES)
+    return delegated(text) if dialect.delegates else text
+
+
+def _code(context: ConvertContext, text: str) -> str:
+    """Program code of the pack's run-time part, which prints names of commands and files to the user.
+
+    A name of an instruction file that is really a folder of rules (`.cursor/rules/`) stays out of code: the
+    code would open it as a file.
+    """
+    dialect, to = dialects.DIALECTS[context.runtime.text_dialect], context.directory
+    if dialect.code is CodeWords.ALL:
+        return speak(text, dialect, context)
+    if dialect.code is CodeWords.NAMES:
+        text = spell(text, dialect.commands, context.stems)
+        if dialect.file.endswith(".md"):
+            if dialect.file.startswith(f"{to.local}/"):
+                text = text.replace(".claude/CLAUDE.md", dialect.file)
+            text = text.replace("CLAUDE.md", dialect.file)
+        text = steps.brand_everywhere(text, dialect.brand)
+        text = text.replace(".claude/skills/", f"{to.local}/skills/")
+    return steps.branded(text, context.branding)
+
+
+def _hook(context: ConvertContext, path: str, text: str) -> str:
+    """A hook script: the directory of the host, how its commands are spelled, the version of the pack."""
+    runtime, to = context.runtime, context.directory
+    if path.endswith(_CODE) and "/lib/" not in path:
+        parts = (to.local,) if context.scope == Scope.LOCAL else _segments(runtime.config_home)
+        text = text.replace("'.claude'", ", ".join(f"'{p}'" for p in parts))
+        text = text.replace(".claude/", to.local + "/")
+        text = steps.branded(text, context.branding)
+        if runtime.host_behaviors.get("hyphenNameAgentBody") or runtime.host_behaviors.get(
+            "hooksJsonSurface"
+        ):
+            text = steps.every_hyphen(text)
+    return text.replace(_VERSION, context.version)
+
+
+def _segments(home: ConfigHome) -> tuple[str, ...]:
+    """The config home as names below the user's home, where no variable moves it."""
+    if home.kind is HomeKind.DOT_HOME_NESTED:
+        return (home.parent, home.name)
+    if home.kind is HomeKind.XDG:
+        return (".config", home.name)
+    if home.kind is HomeKind.GENERIC_AGENTS_ROOT and home.probe:
+        return tuple(p for p in home.probe[0].split("/") if p != "~")
+    return (home.name,)

@@ -1,0 +1,208 @@
+"""What all kinds of source share: what is asked for, what comes back, and the interfaces to the outside.
+
+A source gives the content of one pack as a `Tree`. `sources.fetch` is the way in; each kind has a module with
+one function `gather` that reads content and writes nothing but caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ...capabilities.environment import Environment
+from ...capabilities.errors import shown
+from ...lockfiles.model import PackKind
+from ..pack import Tree
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of one pack: bytes of a `capability.json`, bytes of all files together (uncompressed),
+    number of files and folders, and bytes of a downloaded archive. Source: the design, section 8."""
+
+    manifest: int = 8 * MEBIBYTE
+    total: int = 128 * MEBIBYTE
+    entries: int = 100_000
+    download: int = 128 * MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class PackSource:
+    """One pack as the manifest asks for it.
+
+    `name` is the key in the manifest, `spec` the text of the kind's own key (`npm = "…"`, `git = "…"`),
+    `folder` the folder of the manifest (absolute), where relative paths start. `version` is an npm range or
+    dist-tag (npm only), `ref` a branch, tag, commit or `refs/…` (git only, also written `url#ref`),
+    `subdirectory` the folder inside the source that is the pack (git and archive), `integrity` the
+    `sha512-…` that an archive must have. Each is empty where not given.
+    """
+
+    name: str
+    kind: PackKind
+    spec: str
+    folder: str
+    version: str = ""
+    ref: str = ""
+    subdirectory: str = ""
+    integrity: str = ""
+
+    @property
+    def subject(self) -> str:
+        """How messages name the pack."""
+        return f"pack {shown(self.name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The content of a pack and its identity, as it will be locked (see `LockedPack`).
+
+    `resolved` holds no path of this machine. `version` is the version that the source is known by (npm
+    only), else empty: then the pack may still say one itself.
+    """
+
+    tree: Tree
+    resolved: str
+    integrity: str = ""
+    revision: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """The bytes of one file, text already in LF form, and whether its owner may execute it."""
+
+    data: bytes
+    executable: bool
+
+    @property
+    def mode(self) -> int:
+        return 0o755 if self.executable else 0o644
+
+
+Contents = Mapping[str, FileContent]
+"""All files of a pack: relative path with `/` -> content. Every name has passed `names.NameSet`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What a kind of source read: nothing of it is in the store yet.
+
+    `download` are the bytes of the archive that the contents came from, or None; they are kept with the
+    tree, so that a lost tree can be rebuilt without the network.
+    """
+
+    contents: Contents
+    resolved: str
+    integrity: str = ""
+    revision: str = ""
+    download: bytes | None = None
+
+
+class BlobStore(Protocol):
+    """The part of the store that sources need."""
+
+    def put(self, data: bytes) -> str:
+        """Keep the bytes; gives `sha256:…`. Keeping them twice changes nothing."""
+
+    def get(self, digest: str) -> bytes:
+        """The bytes, verified. Raises E-BLOB-MISSING or E-BLOB-CORRUPT."""
+
+    def has(self, digest: str) -> bool:
+        """Whether the store holds a blob of this digest (it is verified when read)."""
+
+    def flush(self) -> None:
+        """Make all blobs that were put durable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A program that ended: exit status, all of its standard output, the end of its standard error."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+
+class ProcessRunner(Protocol):
+    """Finds and runs programs of the user's. The real one is `process.SystemProcesses`."""
+
+    def find(self, name: str, path: str) -> str | None:
+        """The absolute path of an executable on `path` (a PATH value), or None."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        timeout: float,
+        limit: int,
+        stdin: bytes = b"",
+    ) -> Completed:
+        """Run without a shell and without a terminal; `timeout` in seconds, `limit` bytes of output.
+
+        Raises E-PROCESS-TIMEOUT, E-PROCESS-OUTPUT or E-PROCESS-START.
+        """
+
+
+class Downloader(Protocol):
+    """Gets bytes over HTTP. The real one is `download.HttpDownloader`."""
+
+    def get(self, url: str, limit: int, variables: Mapping[str, str]) -> bytes:
+        """The body of `url`, at most `limit` bytes; `variables` is the environment, for proxies.
+
+        Raises E-DOWNLOAD-URL (a URL that is not allowed), E-DOWNLOAD-SIZE or E-DOWNLOAD-FAILED.
+        """
+
+
+def _system_processes() -> ProcessRunner:
+    from .process import SystemProcesses
+
+    return SystemProcesses()
+
+
+def _http_downloader() -> Downloader:
+    from .download import HttpDownloader
+
+    return HttpDownloader()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What sources work with.
+
+    With `offline` nothing touches the network. `builtin` is the folder that holds the packs that come with
+    gsdlock; empty means the package's own.
+    """
+
+    environment: Environment
+    blobs: BlobStore
+    offline: bool = False
+    builtin: str = ""
+    processes: ProcessRunner = field(default_factory=_system_processes)
+    downloader: Downloader = field(default_factory=_http_downloader)
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def cache(self) -> str:
+        """Our cache folder, absolute."""
+        return self.environment.folders.cache
+
+
+def portable(spec: str) -> str:
+    """A URL as it is; of a path on this machine only the last component."""
+    remote = "://" in spec and not spec.lower().startswith("file:")
+    if remote or is_scp_like(spec):
+        return spec
+    return spec.replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def is_scp_like(spec: str) -> bool:
+    """Whether `spec` is `[user@]host:path`, git's short form of an ssh URL. `C:\\x` is a path."""
+    host, colon, rest = spec.partition(":")
+    return (
+        bool(colon) and not rest.startswith("//") and "/" not in host and "\\" not in host and len(host) > 1
+    )

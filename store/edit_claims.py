@@ -1,0 +1,126 @@
+"""Who has a say about a shared file, and the items that come of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..capabilities.errors import shown
+from .items import Item, ItemKind, ItemOp
+from .planned import Weight, risk_of
+from .records import EditedRecord, EntryRecord, Generation
+from .survey import Spot, TargetChange
+from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
+
+
+@dataclass(frozen=True, slots=True)
+class EditClaim:
+    """What one target says about one shared file: our record of it (`base`) and the changes that the plan
+    wants. `linked` says that a link leads to it; `given` is its path as the root was given."""
+
+    change: TargetChange
+    current: Generation | None
+    spot: Spot
+    linked: bool
+    base: EditedRecord | None
+    wanted: WantedEdit | None
+    given: str
+
+    @property
+    def owner(self) -> Wanted | Generation:
+        """The plan, or for a target that leaves its generation: both know its name, scope and so on."""
+        owner = self.change.next or self.current
+        assert owner is not None, "a claim comes from a plan or from a generation"
+        return owner
+
+    @property
+    def slug(self) -> str:
+        return self.change.slug
+
+    @property
+    def key(self) -> str:
+        known = self.wanted or self.base
+        assert known is not None, "a claim has a plan or a record"
+        return known.key
+
+    @property
+    def entries(self) -> tuple[EntryRecord, ...]:
+        """The entries of our record."""
+        return self.base.entries if self.base is not None else ()
+
+    @property
+    def changes(self) -> tuple[WantedChange, ...]:
+        """The changes that the plan wants."""
+        return self.wanted.changes if self.wanted is not None else ()
+
+
+def weight_of(claim: EditClaim, change: WantedChange | None = None) -> Weight:
+    """What makes an item of a claim heavier."""
+    wanted = claim.change.next
+    third_party = wanted.third_party if wanted is not None else ()
+    return Weight(
+        outside=wanted is not None and wanted.outside,
+        group_writable=claim.spot.group_writable,
+        third_party=change is not None and item_key(claim.key, change) in third_party,
+        linked=claim.linked,
+    )
+
+
+def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) -> Item:
+    """The item of one entry; `text` goes on after the place of the entry."""
+    executes = change.executes and op in (ItemOp.EDIT, ItemOp.REGISTER_HOOK)
+    at = shown(change.change.at) or "the top level"
+    return Item(
+        target=claim.owner.target,
+        op=op,
+        key=item_key(claim.key, change),
+        kind=ItemKind.HOOK if change.executes else ItemKind.ENTRY,
+        risk=risk_of(op, executes, weight_of(claim, change)),
+        executes=executes,
+        before=change.source if op in (ItemOp.KEEP, ItemOp.UNEDIT) else "",
+        after="" if op is ItemOp.UNEDIT else change.source,
+        description=shown(f"{claim.spot.full}: {at} {text}", 200),
+        scope=claim.owner.scope,
+    )
+
+
+def entry_items(
+    claims: Sequence[EditClaim],
+    asked: Mapping[str, Sequence[WantedChange]],
+    present: Collection[tuple[str, str, bytes]],
+    others: Sequence[EditedRecord],
+    holds: Callable[[EntryRecord], bool],
+) -> list[tuple[str, Item]]:
+    """The items of one shared file, by slug.
+
+    `asked` are the changes that are made or stand already (the rest is held back), `present` those that stand
+    now; `others` are records of targets that are not changed; `holds` says whether an entry is in the file.
+    """
+    wanted = {w.identity for changes in asked.values() for w in changes}
+    wanted |= {identity(entry.change) for record in others for entry in record.entries}
+    items: list[tuple[str, Item]] = []
+    for claim in claims:
+        going_ahead = {change.identity for change in asked[claim.slug]}
+        for change in claim.changes:
+            if change.identity not in going_ahead:
+                op, text = ItemOp.HOLD_BACK, "your version stays"
+            elif change.identity in present:
+                op, text = ItemOp.KEEP, "stands as it should"
+            else:
+                op, text = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT, "is put in"
+            items.append((claim.slug, entry_item(claim, change, op, text)))
+        wants = {change.identity for change in claim.changes}
+        for record in claim.entries:
+            if identity(record.change) in wants or record.held:
+                continue
+            if identity(record.change) in wanted:
+                op, text = ItemOp.KEEP, "stays, another target has it too"
+            elif not record.entry.added:
+                op, text = ItemOp.KEEP, "stays, it was yours before"
+            elif holds(record):
+                op, text = ItemOp.UNEDIT, "is taken out"
+            else:
+                op, text = ItemOp.KEEP, "you changed it, and it is left with you"
+            change = WantedChange(record.change, record.source, record.executes)
+            items.append((claim.slug, entry_item(claim, change, op, text)))
+    return items

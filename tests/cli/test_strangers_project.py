@@ -1,0 +1,224 @@
+"""A fresh clone with a hostile manifest and lock changes nothing outside of it without an explicit answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gsdlock.lockfiles.model import Lock, Placement
+from gsdlock.lockfiles.read import read_lock
+from gsdlock.lockfiles.write import lock_bytes
+
+from .conftest import Machine, PackMaker
+
+STARTER = '[packs.starter]\nbuiltin = "starter"\n[targets.claude]\nscope = "global"\n'
+LOOKING = [["resolve"], ["status"], ["diff"], ["history"], ["features"], ["apply", "--dry-run"]]
+
+
+def lock_path(machine: Machine) -> Path:
+    return machine.project / "gsdlock.lock"
+
+
+def forged(machine: Machine, change: Callable[[Lock], Lock]) -> None:
+    """Rewrite the lock as somebody would who can compute digests."""
+    lock = read_lock(lock_path(machine).read_bytes(), "gsdlock.lock")
+    lock_path(machine).write_bytes(lock_bytes(change(lock)))
+
+
+def with_placement(lock: Lock, **values: str | int) -> Lock:
+    """The lock with one more file, which the pack does not have."""
+    (target,) = lock.targets
+    first = target.placements[0]
+    more = dataclasses.replace(first, **values)  # type: ignore[arg-type]  # the test names fields of Placement
+    assert isinstance(more, Placement)
+    placements = tuple(sorted((*target.placements, more), key=lambda p: p.key))
+    return dataclasses.replace(lock, targets=(dataclasses.replace(target, placements=placements),))
+
+
+@pytest.fixture
+def home(machine: Machine) -> Machine:
+    """A machine whose user has a few files of their own."""
+    (machine.home / ".claude").mkdir()
+    (machine.home / ".claude/settings.json").write_text('{ "model": "opus" } // mine\n')
+    (machine.home / ".bashrc").write_text("# mine\n")
+    return machine
+
+
+@pytest.mark.parametrize("words", LOOKING, ids=" ".join)
+def test_looking_changes_nothing_in_the_home(home: Machine, words: list[str]) -> None:
+    home.manifest(STARTER)
+    home.ok("resolve")
+    before = home.stamps(), home.tree()
+    home.ok(*words)
+    assert (home.stamps(), home.tree()) == before
+
+
+def test_a_global_target_is_asked_about_item_by_item(home: Machine) -> None:
+    home.manifest(STARTER)
+    home.ok("resolve")
+    before = home.tree()
+    ran = home.run("apply")
+    assert ran.status == 4 and "E-ASK-UNRESOLVED" in ran.err
+    for item in ("config:skills/gsdlock/SKILL.md", "config:settings.json", "config:hooks/"):
+        assert item in ran.err
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize("risk", ["low", "moderate"])
+def test_a_small_allow_does_not_let_it_out_of_the_project(home: Machine, risk: str) -> None:
+    home.manifest(STARTER)
+    home.ok("resolve")
+    before = home.tree()
+    assert home.run("apply", "--allow", risk).status == 4
+    assert home.tree() == before
+
+
+def test_a_policy_that_allows_everything_is_refused(home: Machine) -> None:
+    home.manifest(STARTER + '[policy.trust-me]\nmatch = {}\naction = "allow"\n')
+    before = home.tree()
+    ran = home.run("apply")
+    assert ran.status == 4 and "E-POLICY-PROJECT-ALLOW" in ran.err
+    assert str(home.home / ".config/gsdlock/gsdlock.toml") in ran.err
+    assert home.tree() == before
+
+
+def test_an_allow_of_the_users_is_not_widened_by_a_project(home: Machine) -> None:
+    """The user allows hooks; the project's files in the home are still asked about."""
+    own = home.home / ".config/gsdlock"
+    own.mkdir(parents=True)
+    (own / "gsdlock.toml").write_text('[policy.hooks]\nmatch = { op = "register-hook" }\naction = "allow"\n')
+    home.manifest(STARTER)
+    home.ok("resolve")
+    before = home.tree()
+    ran = home.run("apply")
+    assert ran.status == 4 and "config:skills/gsdlock/SKILL.md" in ran.err
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../.bashrc", "skills/../../.bashrc", "/etc/cron.d/x", "..\\x", "a/\x1b[2J", "con", "c:/x"],
+)
+def test_a_path_that_leads_out_of_its_root(home: Machine, path: str) -> None:
+    home.manifest(STARTER)
+    home.ok("resolve")
+    forged(home, lambda lock: with_placement(lock, path=path))
+    before = home.tree()
+    for words in (["apply", "--locked", "--allow", "critical"], ["apply", "--allow", "critical"], ["diff"]):
+        ran = home.run(*words)
+        assert "\x1b" not in ran.out + ran.err
+        if words[0] == "apply" and ran.status == 0:
+            # Without --locked the lock may be made again from the manifest: then the forged file is gone.
+            assert path.encode() not in lock_path(home).read_bytes()
+            home.ok("uninstall", "--allow", "critical")
+        assert home.tree() == before
+
+
+def test_a_file_that_the_pack_does_not_have(home: Machine) -> None:
+    home.manifest(STARTER)
+    home.ok("resolve")
+    forged(home, lambda lock: with_placement(lock, path="skills/evil/SKILL.md", digest="sha256:" + "0" * 64))
+    before = home.tree()
+    ran = home.run("apply", "--locked", "--allow", "critical")
+    assert ran.status in (3, 4, 5) and "skills/evil/SKILL.md" in ran.err
+    assert home.tree() == before
+
+
+def test_a_root_that_the_target_does_not_have(home: Machine) -> None:
+    home.manifest(STARTER)
+    home.ok("resolve")
+    forged(home, lambda lock: with_placement(lock, root="hooks-home", path="x"))
+    before = home.tree()
+    assert home.run("apply", "--locked", "--allow", "critical").status in (3, 4, 5)
+    assert home.tree() == before
+
+
+def test_a_lock_that_was_edited_by_hand(home: Machine) -> None:
+    home.manifest(STARTER)
+    home.ok("resolve")
+    text = lock_path(home).read_text()
+    assert " 0644 " in text
+    lock_path(home).write_text(text.replace(" 0644 ", " 0755 ", 1))
+    before = home.tree()
+    ran = home.run("apply", "--locked", "--allow", "critical")
+    assert ran.status == 3 and "E-LOCK-DIGEST" in ran.err
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize("leads_to", ["/etc/passwd", "../../../home/.bashrc"])
+def test_a_link_in_a_pack_of_the_project(home: Machine, make_pack: PackMaker, leads_to: str) -> None:
+    pack = make_pack()
+    (pack / "skills/greet/notes.md").symlink_to(leads_to)
+    home.manifest(
+        f'[packs.own]\npath = "{os.path.relpath(pack, home.project)}"\n' + STARTER.split("\n", 2)[2]
+    )
+    before = home.tree()
+    ran = home.run("apply", "--allow", "critical")
+    assert ran.status == 4 and "E-PACK-LINK" in ran.err
+    assert home.tree() == before
+
+
+class TestUsersInstallation:
+    """The clone calls its installation as the user's is called."""
+
+    @pytest.fixture
+    def before(self, home: Machine) -> dict[str, tuple[int, bytes | str]]:
+        own = home.home / ".config/gsdlock"
+        own.mkdir(parents=True)
+        (own / "gsdlock.toml").write_text(
+            STARTER.replace("[targets.claude]", "[targets.claude]\nhooks = false")
+        )
+        (home.root / "elsewhere").mkdir()
+        home.ok("apply", "--allow", "high", cwd=home.root / "elsewhere")
+        found = home.tree()
+        assert ".claude/skills/gsdlock/SKILL.md" in found
+        return found
+
+    def test_it_cannot_replace_it(self, home: Machine, before: object) -> None:
+        home.manifest('name = "default"\n' + STARTER)
+        ran = home.run("apply", "--allow", "critical")
+        assert ran.status == 4 and "E-INSTALLATION-BOUND" in ran.err
+        assert home.tree() == before
+
+    @pytest.mark.parametrize(
+        "words",
+        [["apply"], ["uninstall"], ["rollback"], ["rollback", "0"], ["repair"]],
+        ids=" ".join,
+    )
+    def test_it_cannot_take_it_out(self, home: Machine, before: object, words: list[str]) -> None:
+        """A manifest without the target would take it out, and what is removed unchanged is not asked about."""
+        home.manifest('name = "default"\n[packs.starter]\nbuiltin = "starter"\n')
+        home.run(*words)
+        home.run(*words, "--allow", "critical")
+        assert home.tree() == before
+
+    def test_unless_the_user_gives_it_over(self, home: Machine, before: object) -> None:
+        home.manifest('name = "default"\n[packs.starter]\nbuiltin = "starter"\n')
+        home.ok("apply", "--take-over", "--allow", "high")
+        assert ".claude/skills/gsdlock/SKILL.md" not in home.tree()
+
+
+def test_text_of_a_stranger_cannot_drive_the_terminal(home: Machine, make_pack: PackMaker) -> None:
+    """Escape sequences and bidi overrides in whatever is shown: names, versions, policy, descriptors."""
+    evil = "\\u001b[2J\\u202eevil"
+    pack = make_pack()
+    text = (pack / "capability.json").read_text().replace('"Stop"', f'"Stop{evil}"')
+    (pack / "capability.json").write_text(text)
+    sources = [
+        STARTER + f'[policy.x]\nmatch = {{ op = "{evil}" }}\naction = "deny"\n',
+        STARTER + f'[targets."{evil}"]\nscope = "global"\n',
+        STARTER.replace('"starter"', f'"{evil}"'),
+        f'[packs.own]\npath = "{pack}"\n' + STARTER.split("\n", 2)[2],
+        f'name = "{evil}"\n' + STARTER,
+    ]
+    before = home.tree()
+    for source in sources:
+        home.manifest(source)
+        for words in (["resolve"], ["apply", "--allow", "low"], ["status"]):
+            ran = home.run(*words)
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", ran.out + ran.err), source
+    assert home.tree() == before

@@ -1,0 +1,289 @@
+"""Killed before any change of the disk, at every one of them: after recovery all is old, or all is new."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from gsdlock.capabilities.errors import GsdlockError
+from gsdlock.lockfiles.model import EditOp
+from gsdlock.store.filesystem_decorators import CHANGING, FLUSHING, Faulty
+from gsdlock.store.filesystem_posix import RealFileSystem
+from gsdlock.store.journal import Journals
+from gsdlock.store.recovery import recover
+from gsdlock.store.restore import going_back
+
+
+class Unflushed(RealFileSystem):
+    """A killed process loses nothing that the system has already been told; so nothing need be flushed here,
+    only the order of the calls is what it is. (What a power cut loses is another question.)"""
+
+    def flush_file(self, parent: int, name: str) -> None:
+        pass
+
+    def flush_dir(self, handle: int) -> None:
+        pass
+
+    def flush_all(self, handle: int) -> bool:
+        return True
+
+
+MINE = '{\n  "model": "opus" // mine\n}\n'
+
+
+def hook(command: str) -> tuple[str, EditOp, str, Any]:
+    value = {"hooks": [{"type": "command", "command": command}]}
+    return ("settings.json", EditOp.APPEND_UNIQUE, "/hooks/Stop", value)
+
+
+def version(world: Any, number: int, target: str = "host") -> Any:
+    """Two versions of a plan: files that stay, change, come and go, a script, and an entry."""
+    files = {"stays.md": "stays", f"{target}/changes.md": f"v{number}", f"only{number}/x.md": "x"}
+    files = {f"{target}/{path}": text for path, text in files.items()}
+    files[f"{target}/run.sh"] = (f"#!/bin/sh\n{number}\n", 0o755)
+    return world.wanted(files, [hook(f"{target}{number}.sh")], target=target)
+
+
+def nothing(world: Any) -> None:
+    world.root.mkdir()
+    (world.root / "settings.json").write_text(MINE)
+
+
+def fresh(world: Any) -> None:
+    pass
+
+
+def installed(world: Any) -> None:
+    nothing(world)
+    world.apply(version(world, 1))
+
+
+def installed_with_notes(world: Any) -> None:
+    installed(world)
+    (world.root / "host/only1/NOTES.md").write_text("mine")
+    (world.root / "host/run.sh").write_text("edited")
+
+
+def upgraded(world: Any) -> None:
+    installed(world)
+    world.apply(version(world, 2))
+
+
+def linked(world: Any) -> None:
+    world.root.mkdir()
+    (world.home / "dotfiles").mkdir()
+    (world.home / "dotfiles/settings.json").write_text(MINE)
+    (world.root / "settings.json").symlink_to("../dotfiles/settings.json")
+
+
+def two_installed(world: Any) -> None:
+    nothing(world)
+    world.apply(version(world, 1, "one"), version(world, 1, "two"))
+
+
+def to_one(world: Any) -> Any:
+    return world.apply(version(world, 1))
+
+
+def to_two(world: Any) -> Any:
+    return world.apply(version(world, 2))
+
+
+def to_two_with_ours(world: Any) -> Any:
+    return world.apply(version(world, 2), ours=["*"])
+
+
+def leave(world: Any) -> Any:
+    return world.apply(None)
+
+
+def back(world: Any) -> Any:
+    return world.apply(going_back(world.store, "host@default", 1))
+
+
+def both(world: Any) -> Any:
+    return world.apply(version(world, 2, "one"), version(world, 2, "two"))
+
+
+def one_leaves(world: Any) -> Any:
+    return world.apply(world.change(None, target="one"), version(world, 2, "two"))
+
+
+SCENARIOS: dict[str, tuple[Callable[[Any], None], Callable[[Any], Any]]] = {
+    "install into a new root": (fresh, to_one),
+    "install beside the user's settings": (nothing, to_one),
+    "install through a link": (linked, to_one),
+    "upgrade": (installed, to_two),
+    "upgrade over edits": (installed_with_notes, to_two_with_ours),
+    "leave": (installed, leave),
+    "leave a linked file": (lambda w: (linked(w), w.apply(version(w, 1)))[0], leave),
+    "go back": (upgraded, back),
+    "two targets": (two_installed, both),
+    "one leaves, one upgrades": (two_installed, one_leaves),
+}
+
+
+def numbers(world: Any) -> dict[str, int]:
+    return {slug: g.number for slug, g in world.store.generations.currents().items()}
+
+
+def finished(world: Any) -> tuple[Any, dict[str, int]]:
+    """What stands, after it was seen that nothing of a transaction is left."""
+    assert Journals(world.fs, str(world.state)).pending() == []
+    assert not [p for p in world.home.rglob("*") if ".gsdlock-" in p.name]
+    for slug, number in numbers(world).items():
+        assert world.store.generations.numbers(slug)[-1] == number
+    return world.tree(), numbers(world)
+
+
+@pytest.fixture
+def worlds(tmp_path: Any, world: Any) -> Callable[[str], Any]:
+    """Worlds of their own, all alike."""
+
+    def make(name: str) -> Any:
+        folder = tmp_path / name
+        for part in ("home", "data", "state"):
+            (folder / part).mkdir(parents=True, mode=0o700)
+        return type(world)(folder / "home", folder / "data", folder / "state", Unflushed())
+
+    return make
+
+
+def same_place(world: Any, tree: dict[str, Any]) -> dict[str, Any]:
+    """A tree with the world's own path taken out of what its files hold."""
+    here = str(world.home).encode()
+    return {
+        path: tuple(part.replace(here, b"~") if isinstance(part, bytes) else part for part in entry)
+        for path, entry in tree.items()
+    }
+
+
+def counted(world: Any, do: Callable[[Any], Any], methods: Sequence[str] | frozenset[str]) -> int:
+    fs = Faulty(Unflushed(), at=0, methods=methods)
+    do(world.using(fs))
+    return fs.calls
+
+
+def killed(world: Any, do: Callable[[Any], Any], at: int) -> bool:
+    """Run in a child that is killed at change number `at`; whether it came that far."""
+    child = os.fork()
+    if child == 0:  # pragma: no cover - the child ends here, one way or another
+        try:
+            die = lambda: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
+            fs = Faulty(Unflushed(), at, methods=CHANGING | FLUSHING, instead=die, torn=True)
+            do(world.using(fs))
+        finally:
+            os._exit(3)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 3
+    return os.WIFSIGNALED(status)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_killed_at_any_change_all_is_old_or_all_is_new(name: str, worlds: Callable[[str], Any]) -> None:
+    prepare, do = SCENARIOS[name]
+    model = worlds("model")
+    prepare(model)
+    old = same_place(model, model.tree()), numbers(model)
+    changes = counted(model, do, CHANGING | FLUSHING)
+    new = same_place(model, model.tree()), numbers(model)
+    assert old != new
+    ended = set()
+    for at in range(1, changes + 1):
+        world = worlds(f"at{at}")
+        prepare(world)
+        assert killed(world, do, at), f"change {at} of {changes} did not come"
+        recovered = recover(world.store)
+        tree, now = finished(world)
+        found = same_place(world, tree), now
+        assert found in (old, new), f"killed before change {at}: neither old nor new"
+        ended.add(found == new)
+        if recovered:
+            assert recovered[0].completed is (found == new)
+        do(world)
+        tree, _ = finished(world)
+        assert same_place(world, tree) == new[0], (
+            f"killed before change {at}: the next run does not get there"
+        )
+    assert ended == {True, False}
+
+
+@pytest.mark.parametrize("name", ["upgrade", "install through a link", "one leaves, one upgrades"])
+def test_killed_while_recovering_the_next_recovery_gets_there(
+    name: str, worlds: Callable[[str], Any]
+) -> None:
+    prepare, do = SCENARIOS[name]
+    model = worlds("model")
+    prepare(model)
+    old = same_place(model, model.tree()), numbers(model)
+    changes = counted(model, do, CHANGING | FLUSHING)
+    new = same_place(model, model.tree()), numbers(model)
+    for at in range(2, changes + 1, 3):
+        world = worlds(f"at{at}")
+        prepare(world)
+        killed(world, do, at)
+        for again in range(1, 200):
+            if not killed(world, lambda w: recover(w.store), again):
+                break
+        recover(world.store)
+        tree, now = finished(world)
+        assert (same_place(world, tree), now) in (old, new)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EMFILE])
+@pytest.mark.parametrize("name", ["install beside the user's settings", "upgrade", "leave", "two targets"])
+def test_an_error_at_any_call_is_told_and_undone(
+    name: str, number: int, worlds: Callable[[str], Any]
+) -> None:
+    prepare, do = SCENARIOS[name]
+    model = worlds("model")
+    prepare(model)
+    old = same_place(model, model.tree()), numbers(model)
+    calls = counted(model, do, ())
+    new = same_place(model, model.tree()), numbers(model)
+    told = 0
+    for at in range(1 + number % 5, calls + 1, 5):  # each kind of error takes another fifth of the calls
+        world = worlds(f"at{at}")
+        prepare(world)
+        fs = Faulty(Unflushed(), at, number)
+        try:
+            do(world.using(fs))
+        except GsdlockError as error:
+            told += 1
+            assert error.code.startswith(("E-IO-", "E-BLOB-", "E-CONFINE-", "E-RACE")), error.code
+            assert error.fix
+        recover(world.store)
+        tree, now = finished(world)
+        found = same_place(world, tree), now
+        assert found in (old, new), f"call {at} ({fs.failed}) failed: neither old nor new"
+        do(world)
+        tree, _ = finished(world)
+        assert same_place(world, tree) == new[0]
+    assert told > calls // 10
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_a_lasting_error_is_told_and_recovery_gets_there_when_it_is_over(
+    number: int, worlds: Callable[[str], Any]
+) -> None:
+    prepare, do = SCENARIOS["upgrade"]
+    model = worlds("model")
+    prepare(model)
+    old = same_place(model, model.tree()), numbers(model)
+    changes = counted(model, do, CHANGING)
+    new = same_place(model, model.tree()), numbers(model)
+    for at in range(1, changes + 1):
+        world = worlds(f"at{at}")
+        prepare(world)
+        fs = Faulty(Unflushed(), at, number, methods=CHANGING, lasting=True)
+        try:
+            do(world.using(fs))
+        except GsdlockError as error:
+            assert error.code in ("E-IO-FULL", "E-IO-OTHER")
+        recover(world.store)
+        tree, now = finished(world)
+        assert (same_place(world, tree), now) in (old, new)
