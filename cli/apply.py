@@ -11,6 +11,7 @@ example: gsdlock apply --locked --allow high
 from __future__ import annotations
 
 import argparse
+import os
 
 from .render import Outcome
 
@@ -64,11 +65,41 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     lock, notices = current_lock(session, options)
     changes = changes_with_content(session, lock, by_hand=options.no_edits)
     outcome = carry_out(session, options, changes, NOTHING_TO_DO)
+    by_hand = [line for change in changes for line in entries_by_hand(session, change)]
     if not options.dry_run:
         register(session.store, session.lock_path, lock_digests(lock))
         if outcome.status == 0 and _plain(options):
             note_in_order(session)
-    return Outcome(outcome.status, {**outcome.data, "notices": notices}, [*notices, *outcome.lines])
+    data = {**outcome.data, "notices": notices, "by-hand": by_hand}
+    return Outcome(outcome.status, data, [*notices, *outcome.lines, *by_hand])
+
+
+def entries_by_hand(session: Session, change: TargetChange) -> list[str]:
+    """The entries that the user puts in, in the form of the file that they go into; none that is there."""
+    from ..store.edits.types import EditFault
+    from ..store.states import disk_bytes
+
+    if change.next is None or not change.next.by_hand:
+        return []
+    lines = []
+    for edit in change.next.edits:
+        folder = change.next.roots[edit.root]
+        names = [*(f"{edit.path.rpartition('/')[0]}/{n}".lstrip("/") for n in edit.instead), edit.path]
+        paths = [f"{folder}/{name}" for name in names]
+        path = next(
+            (p for p in paths if disk_bytes(session.store, os.path.realpath(p)) is not None), paths[-1]
+        )
+        data = disk_bytes(session.store, os.path.realpath(path))
+        editor = session.store.editors(edit.format)
+        try:
+            missing = [c.change for c in edit.changes if not editor.holds(data, c.change)]
+        except EditFault:
+            missing = [c.change for c in edit.changes]
+        if missing:
+            text = editor.put(None, missing).data.decode("utf-8")
+            lines += [f"put into {path} ({', '.join(dict.fromkeys(c.at for c in missing))}):"]
+            lines += [f"    {line}" for line in text.splitlines()]
+    return lines
 
 
 def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, list[str]]:

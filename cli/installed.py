@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..lockfiles.model import Origin, Target
+    from ..lockfiles.model import LockedPack, Origin, Target
     from ..store.blobs import Blobs
     from ..store.records import Generation
     from .session import Session
@@ -91,11 +91,12 @@ def installed_targets(session: Session) -> dict[str, Target]:
     return {g.target: target_of(session.blobs, g.plan) for g in generations_of(session)}
 
 
-def origins_of(blobs: Blobs, target: Target) -> dict[str, Origin]:
-    """Why each file and entry of a target is there; keys as in `lockfiles.model.origins_data`.
+def origins_of(blobs: Blobs, target: Target) -> tuple[dict[str, Origin], tuple[LockedPack, ...]]:
+    """Why each file and entry of a target is there (keys as in `lockfiles.model.origins_data`), and the
+    packs that it was made from.
 
     Raises `GsdlockError` E-BLOB-….
     """
-    from ..lockfiles.model import Origin
+    from ..lockfiles.model import origins_from_data
 
-    return {key: Origin(*row) for key, row in json.loads(blobs.get(target.origins)).items()}
+    return origins_from_data(json.loads(blobs.get(target.origins)))

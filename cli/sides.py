@@ -16,7 +16,7 @@ INSTALLED, LOCK, DISK = "@installed", "@lock", "@disk"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Targets by name, and the packs where the side is a lock (generations do not name them)."""
+    """Targets by name, and the packs that they were made from."""
 
     targets: Mapping[str, Target]
     packs: tuple[LockedPack, ...] = ()
@@ -28,14 +28,29 @@ def read_side(session: Session, name: str) -> Side:
     from .installed import installed_targets
 
     if name == INSTALLED:
-        return Side(_filtered(session, installed_targets(session)))
+        return _of_targets(session, installed_targets(session))
     if name == LOCK:
         return _of_lock(session, _present(session.lock(), session.lock_path))
     if name.startswith("@"):
-        return Side(_filtered(session, _generation(session, name)))
+        return _of_targets(session, _generation(session, name))
     if name.startswith("git:"):
         return _of_lock(session, _from_git(session, name))
     return _of_lock(session, _from_path(session, name))
+
+
+def _of_targets(session: Session, targets: Mapping[str, Target]) -> Side:
+    """A side of generations. A pack that two targets have in different versions is shown in one of them."""
+    from ..capabilities.errors import GsdlockError
+    from .installed import origins_of
+
+    chosen = _filtered(session, targets)
+    packs: dict[str, LockedPack] = {}
+    for target in chosen.values():
+        try:
+            packs |= {p.name: p for p in origins_of(session.blobs, target)[1]}
+        except GsdlockError:
+            continue  # content that the store has lost: the files can be compared all the same
+    return Side(chosen, tuple(packs.values()))
 
 
 def _filtered(session: Session, targets: Mapping[str, Target]) -> dict[str, Target]:

@@ -39,7 +39,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         target = target_of(session.blobs, generation.plan)
         rows += _matches(
             target,
-            origins_of(session.blobs, target),
+            origins_of(session.blobs, target)[0],
             _keys(session, generation, name),
             pointer,
             f"generation {generation.number}",
@@ -48,7 +48,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         lock = session.lock()
         for target in lock.targets if lock else ():
             if session.wanted(target.name):
-                rows += _matches(target, origins_of(session.blobs, target), {name}, pointer, "the lock")
+                rows += _matches(target, origins_of(session.blobs, target)[0], {name}, pointer, "the lock")
     if not rows:
         raise input_error(
             "E-WHY-UNKNOWN",

@@ -6,7 +6,7 @@ will hold (`targets`). Its `plan` digest covers all of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -196,19 +196,32 @@ def target_data(target: Target) -> dict[str, Any]:
 def plan_data(lock: Lock) -> dict[str, Any]:
     """The plan as plain data: what `Lock.plan` is the digest of."""
     return {
-        "packs": [
-            [p.name, p.kind.value, p.requested, p.resolved, p.tree, p.integrity, p.revision]
-            for p in lock.packs
-        ],
+        "packs": [pack_data(p) for p in lock.packs],
         "capabilities": [[c.id, c.role, c.version, c.origin, c.digest] for c in lock.capabilities],
         "targets": [target_data(t) for t in lock.targets],
     }
 
 
-def origins_data(origins: Mapping[str, Origin]) -> dict[str, list[str]]:
-    """Origins as the plain data that is kept in the store; keys are `root:path`, and for an edit
-    `root:path#<at>#<value digest>`."""
-    return {k: [o.pack, o.feature, o.artifact, o.converter, o.axis] for k, o in origins.items()}
+def origins_data(origins: Mapping[str, Origin], packs: Sequence[LockedPack]) -> dict[str, Any]:
+    """Where a target comes from, as the plain data that is kept in the store: its packs, and the origin of
+    each file (key `root:path`) and entry (key `root:path#<at>#<value digest>`)."""
+    return {
+        "packs": [pack_data(p) for p in packs],
+        "origins": {k: [o.pack, o.feature, o.artifact, o.converter, o.axis] for k, o in origins.items()},
+    }
+
+
+def origins_from_data(data: Mapping[str, Any]) -> tuple[dict[str, Origin], tuple[LockedPack, ...]]:
+    """The inverse of `origins_data`, for data whose digest was verified."""
+    origins = {key: Origin(*row) for key, row in data["origins"].items()}
+    packs = (LockedPack(name, PackKind(kind), *rest) for name, kind, *rest in data["packs"])
+    return origins, tuple(packs)
+
+
+def pack_data(pack: LockedPack) -> list[str]:
+    """A pack's identity as plain data, in the order of its fields."""
+    p = pack
+    return [p.name, p.kind.value, p.requested, p.resolved, p.tree, p.integrity, p.revision]
 
 
 def edit_origin_key(edit: Edit) -> str:

@@ -16,6 +16,7 @@ from ..capabilities.model import Feature, Runtime
 from ..lockfiles.model import (
     Edit,
     EditOp,
+    LockedPack,
     Origin,
     Placement,
     Target,
@@ -49,9 +50,13 @@ class PlannedTarget:
 
 
 def plan_target(
-    entry: TargetEntry, runtime: Runtime, packs: Sequence[Pack], blobs: BlobSink
+    entry: TargetEntry,
+    runtime: Runtime,
+    packs: Sequence[Pack],
+    pins: Sequence[LockedPack],
+    blobs: BlobSink,
 ) -> PlannedTarget:
-    """Plan one target of the manifest. `packs` are those it uses.
+    """Plan one target of the manifest. `packs` are those it uses, `pins` their identities.
 
     Raises `GsdlockError` (status 3): E-FEATURE-…, E-FEATURE-CLASH, E-PLAN-CLASH, E-CONFINE-… for paths, and
     whatever layout and surfaces raise for content that cannot be carried.
@@ -74,7 +79,7 @@ def plan_target(
         tools=tuple(sorted(b.removeprefix("tool.") for b in bases if b.startswith("tool."))),
         placements=placements,
         edits=planned_edits,
-        origins=blobs.put(canonical_json(origins_data(origins))),
+        origins=blobs.put(canonical_json(origins_data(origins, sorted(pins, key=lambda p: p.name)))),
     )
     return PlannedTarget(target, active.features, (*active.notices, *notices))
 

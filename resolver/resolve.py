@@ -88,7 +88,12 @@ def rebuild(manifest: Manifest, registry: Registry, context: SourceContext, lock
             f"the lock pins pack {', '.join(absent)}, which the manifest does not have",
             "Make manifest and lock agree again: gsdlock resolve.",
         )
-    made = _build(manifest, registry, context, kept).lock
+    try:
+        made = _build(manifest, registry, context, kept).lock
+    except GsdlockError as fault:
+        if fault.code == "E-PACK-TREE":
+            fault.details = (*fault.details, *_moved_files(manifest, registry, context, lock))
+        raise
     if made.plan == lock.plan:
         return
     raise missing(
@@ -118,8 +123,10 @@ def _build(
     for target in manifest.targets:
         try:
             runtime = registry.runtime(target.runtime)
-            chosen = [packs[p.name] for p in manifest.packs_of(target)]
-            planned.append(plan_target(target, runtime, chosen, context.blobs))
+            names = [p.name for p in manifest.packs_of(target)]
+            chosen = [packs[name] for name in names]
+            used = [pin for pin in pins if pin.name in names]
+            planned.append(plan_target(target, runtime, chosen, used, context.blobs))
         except GsdlockError as fault:
             faults.append(fault)
     _raise_first(faults)
@@ -199,6 +206,18 @@ def _raise_first(faults: Sequence[GsdlockError]) -> None:
         *(line for f in others for line in (f"{f.code}: {f.what}", *(f"  {d}" for d in f.details))),
     )
     raise first
+
+
+def _moved_files(manifest: Manifest, registry: Registry, context: SourceContext, lock: Lock) -> list[str]:
+    """Which locked files come out otherwise, when a pack without a version is no longer what it was.
+
+    A tree digest does not tell which of its files moved; planning once more from what is there now does.
+    """
+    kept = {p.name: p for p in lock.packs if p.kind not in _ALWAYS_READ}
+    try:
+        return _differences(lock, _build(manifest, registry, context, kept).lock)
+    except GsdlockError as fault:
+        return [f"{fault.code}: {fault.what}"]
 
 
 def _differences(lock: Lock, made: Lock) -> list[str]:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ..capabilities.errors import GsdlockError
+from .edit_claims import EditClaim, entry_item
 from .edits.types import EditFault, Entry
 from .items import Item, ItemOp
 from .locate import locate
 from .planned import PlannedStep
 from .records import EditedRecord, EntryRecord, Generation
 from .roots import Pinned
-from .edit_claims import EditClaim, entry_item
 from .shared_files import SharedFile
 from .survey import Spot, Survey, TargetChange
 from .wanted import WantedEdit, identity
@@ -141,7 +141,7 @@ def _followed(
 def _recorded(
     survey: Survey, record: EditedRecord, base_roots: Mapping[str, Pinned | None]
 ) -> tuple[Spot, bool]:
-    """Where a file that we edited is: in a root, or (True) where a link led. Raises `OSError`, E-CONFINE-…."""
+    """Where a file that we edited is: in a root, or (True) where a link led. Raises `OSError`, E-CONFINE-…"""
     root = base_roots.get(record.root)
     if root is not None and record.real.startswith(root.real.rstrip("/") + "/"):
         return survey.spot(root, record.real[len(root.real.rstrip("/")) + 1 :]), False

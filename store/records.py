@@ -109,8 +109,9 @@ class Generation:
     of the manifest, `project` the folder of a local target (else empty). `plan` is the digest of the target
     in the lock. `tools` are filled interpreter paths. `made` are full paths of folders that we made;
     `displaced` what this transaction put aside, by full path. `decisions` are `[item key, op, decided_by]`.
-    `partial` lists item keys that were denied. `left` says that the target was uninstalled. `returns` is the number of the
-    generation that a rollback went back to (0: to before the first), None for any other transaction.
+    `partial` lists item keys that were denied. `left` says that the target was uninstalled. `returns` is the
+    number of the generation that a rollback went back to (0: to before the first), None for any other
+    transaction.
     """
 
     slug: str

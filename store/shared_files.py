@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import GsdlockError, shown
 from .drift import Say, Seen
+from .edit_claims import EditClaim, entry_item, entry_items, weight_of
 from .edits.types import EditFault, Editor
 from .entry_drift import held_back, judge_entries
 from .faults import io_error
 from .filesystem import masked
-from .items import Item, ItemKind, ItemOp
+from .items import Item, ItemOp
 from .journal import Recipe, Step
 from .locate import not_yours, read_only
 from .merge import LOST, Known, Merged, merge
-from .planned import PlannedStep, Source, Weight, risk_of, stage_for
+from .planned import PlannedStep, Source, file_item, stage_for
 from .records import EditedRecord, EntryRecord, Generation, Kept
 from .roots import writable
-from .survey import Spot, Survey, TargetChange
-from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
+from .survey import Survey
+from .wanted import WantedChange, identity, item_key
 
 
 class SharedFile:
@@ -136,7 +138,7 @@ class SharedFile:
                 self._item(claim, change, ItemOp.HOLD_BACK, "the file stays as it is")
 
     def _edit_fault(self, fault: EditFault, theirs: bool) -> None:
-        at = f":{fault.line}:{fault.column}" if fault.line else ""
+        at = f", line {fault.line}, column {fault.column}" if fault.line else ""
         self._fault(
             f"E-EDIT-{fault.kind.upper()}",
             f"{self._shown()}{at}: {shown(fault.message, 200)}",
@@ -379,24 +381,18 @@ class SharedFile:
             if record is not None:
                 self.records.append((claim.slug, record))
             op = ItemOp.RESTORE if data != current else ItemOp.KEEP
-            text = f"{self.spot.full}: the file as it was comes back"
-            self.items.append(
-                (
-                    claim.slug,
-                    Item(
-                        target=claim.owner.target,
-                        op=op,
-                        key=claim.key,
-                        kind=ItemKind.FILE,
-                        risk=risk_of(op, False, replace(weight_of(claim), users=True)),
-                        executes=False,
-                        before=seen.digest,
-                        after=kept.digest,
-                        description=shown(text, 200),
-                        scope=claim.owner.scope,
-                    ),
-                )
+            item = file_item(
+                target=claim.owner.target,
+                scope=claim.owner.scope,
+                op=op,
+                key=claim.key,
+                mode=0o644,
+                before=seen.digest,
+                after=kept.digest,
+                text=f"{self.spot.full}: the file as it was comes back",
+                weight=replace(weight_of(claim), users=True),
             )
+            self.items.append((claim.slug, item))
 
     # -- small -------------------------------------------------------------------------------------------
 

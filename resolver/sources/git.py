@@ -360,7 +360,7 @@ class _Git:
             "protocol.ext.allow=never",
             "fetch.recurseSubmodules=false",
             "fetch.writeCommitGraph=false",
-            # A fetch then arrives as one pack, which is there as a whole or not at all. Loose objects come one
+            # A fetch then arrives as one pack, which is there whole or not at all. Loose objects come one
             # by one: a reader beside us, or one after a crash, would take half of them for all.
             "fetch.unpackLimit=1",
         ]

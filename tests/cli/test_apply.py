@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_edited_is_refused_untouched(
     claude(machine, make_pack())
     machine.ok("resolve")
     ran = machine.run("apply", "--allow", "high")
-    assert ran.status == 4 and "settings.json" in ran.err and "line" in ran.err
+    assert ran.status == 4 and "settings.json, line " in ran.err and ", column " in ran.err
     assert file.read_bytes() == data
     assert machine.tree() == before
 

@@ -190,7 +190,7 @@ class TestUsersInstallation:
         ids=" ".join,
     )
     def test_it_cannot_take_it_out(self, home: Machine, before: object, words: list[str]) -> None:
-        """A manifest without the target would take it out, and what is removed unchanged is not asked about."""
+        """Without the target in its manifest it would go, and removing unchanged files is not asked about."""
         home.manifest('name = "default"\n[packs.starter]\nbuiltin = "starter"\n')
         home.run(*words)
         home.run(*words, "--allow", "critical")

@@ -98,8 +98,14 @@ def side(request: pytest.FixtureRequest) -> Side:
     """One golden, with our drafts for the same host, scope and pack."""
     if not REFERENCE:
         pytest.skip("GSDLOCK_REFERENCE names no reference")
-    golden = (Path(REFERENCE) / "goldens" / request.param).resolve()
-    runtime_id, _, scope = request.param.rpartition("-")
+    return side_of(request.param)
+
+
+@cache
+def side_of(name: str) -> Side:
+    """The side of a golden; made once for all tests of it."""
+    golden = (Path(REFERENCE) / "goldens" / name).resolve()
+    runtime_id, _, scope = name.rpartition("-")
     own = Path(REFERENCE) / runtime_id / "package"
     pack = pack_in((own if own.exists() else Path(REFERENCE) / "package").resolve())
     runtime = load_builtin().runtime(runtime_id)
@@ -119,7 +125,7 @@ def side(request: pytest.FixtureRequest) -> Side:
     for edit in surfaces.edits:
         edits[place(edit.root, edit.path)].append(edit)
     return Side(
-        request.param,
+        name,
         golden,
         pack.version,
         {place(f.root, f.path): f.mode for f in files},
