@@ -6,7 +6,7 @@ Pure but for `blobs.put`: the same entry, descriptors and packs give the same ta
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..capabilities.canonical import canonical_json
@@ -118,7 +118,7 @@ def _drafts(
     edits: list[EditDraft] = []
     notices: list[str] = []
     base = load_gsd_layout().profiles
-    for pack in packs:
+    for pack in map(_guarded, packs):
         own = {f.id for f in pack.features}
         selection = Selection(
             features=tuple(f for i, f in active.features.items() if i in own),
@@ -136,6 +136,23 @@ def _drafts(
             for o in surface.omissions
         ]
     return files, edits, notices
+
+
+def _guarded(pack: Pack) -> Pack:
+    """The pack, with a check on everything that is read from it: text of its own that looks like one of our
+    placeholders would be filled in at apply."""
+
+    def read(path: str) -> bytes:
+        data = pack.tree.read(path)
+        if has_placeholder(data):
+            raise input_error(
+                "E-PACK-PLACEHOLDER",
+                f"pack {pack.name}: {shown(path, 200)} holds text that gsdlock would take for its own placeholder",
+                "Write it another way in the pack: {{gsdlock: must not stand in its files.",
+            )
+        return data
+
+    return replace(pack, tree=replace(pack.tree, read=read))
 
 
 def _placements(

@@ -87,7 +87,7 @@ def _claims(
         if root is None:
             continue
         path = f"{root.given}/{edit.path}"
-        found = survey.collect(change.slug, edit.key, path, partial(locate, survey, root, edit))
+        found = survey.collect(survey.name_of(change), edit.key, path, partial(locate, survey, root, edit))
         if found is None:
             met |= {r.real for r in records if r.key == edit.key}  # noted; not to be taken apart besides
             continue
@@ -102,7 +102,7 @@ def _claims(
     for record in records:
         if record.real not in met:
             look = partial(_gone_or_recorded, survey, record, base_roots)
-            place = survey.collect(change.slug, record.key, record.real, look)
+            place = survey.collect(survey.name_of(change), record.key, record.real, look)
             if place is not None:
                 claims.append(EditClaim(change, current, *place, record, None, record.real))
     return claims

@@ -95,7 +95,7 @@ def _claims(
         _, base = bases.pop(spot.full, (spot, None))
         known = by_key.get(file.key)
         after = survey.collect(
-            change.slug, file.key, spot.full, partial(_next, survey, change, current, file, known)
+            survey.name_of(change), file.key, spot.full, partial(_next, survey, change, current, file, known)
         )
         if after is not None:
             claims.append(Claim(change, current, spot, base or _moved(survey, spot, known), file, after))
@@ -128,7 +128,7 @@ def _safe(survey: Survey, change: TargetChange, file: WantedFile) -> bool:
         check_relative(file.path)
         return True
 
-    return bool(survey.collect(change.slug, file.key, "", check))
+    return bool(survey.collect(survey.name_of(change), file.key, "", check))
 
 
 def _restored_only(survey: Survey, change: TargetChange, taken: set[str]) -> list[Claim]:
@@ -138,7 +138,7 @@ def _restored_only(survey: Survey, change: TargetChange, taken: set[str]) -> lis
     claims: list[Claim] = []
     for full in change.restores:
         if full not in taken and full not in edited:
-            spot = survey.collect(change.slug, full, full, partial(_judged_spot, survey, full))
+            spot = survey.collect(survey.name_of(change), full, full, partial(_judged_spot, survey, full))
             if spot is not None:
                 claims.append(Claim(change, current, spot, None, None, None))
     return claims

@@ -166,7 +166,7 @@ def _moved(
 
 def _clashes(survey: Survey, files: FilesPlan, edits: EditsPlan) -> None:
     """Paths of the whole plan that do not go together, wherever their targets put them."""
-    target = survey.changes[0].slug if survey.changes else ""
+    target = survey.name_of(survey.changes[0]) if survey.changes else ""
     for full in files.paths.keys() & edits.paths.keys():
         survey.refuse(
             "E-PLAN-CLASH",
@@ -202,8 +202,7 @@ def _typing_errors(survey: Survey) -> None:
 
 def _ordered(survey: Survey) -> list[Problem]:
     """In the order of the targets; each target's in the order in which they were met."""
-    order = {change.slug: n for n, change in enumerate(survey.changes)}
-    order |= {c.next.target: order[c.slug] for c in survey.changes if c.next is not None}
+    order = {survey.name_of(change): n for n, change in enumerate(survey.changes)}
     return sorted(survey.problems, key=lambda p: order.get(p.target, -1))
 
 

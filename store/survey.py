@@ -85,6 +85,11 @@ class Survey:
         self._contents: dict[tuple[str, str], bytes] = {}
         self._cached = 0
 
+    def name_of(self, change: TargetChange) -> str:
+        """The name of the target that a change is about, as the manifest has it."""
+        known = change.next or self.currents.get(change.slug)
+        return known.target if known is not None else change.slug
+
     def close(self) -> None:
         """Give all handles back."""
         self.ground.close()

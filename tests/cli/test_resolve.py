@@ -179,3 +179,9 @@ def test_offline_uses_what_the_store_has(machine: Machine) -> None:
     machine.manifest('[packs.a]\nnpm = "no-such-pack-anywhere"\n[targets.claude]\nscope = "global"\n')
     ran = machine.run("resolve", "--offline")
     assert ran.status == 5 and "E-OFFLINE" in ran.err
+
+
+def test_a_pack_cannot_smuggle_in_a_placeholder(machine: Machine, make_pack: PackMaker) -> None:
+    machine.manifest(path_manifest(make_pack(extra="see {{gsdlock:path:config}}\n")))
+    ran = machine.run("resolve")
+    assert ran.status == 3 and "E-PACK-PLACEHOLDER" in ran.err and "SKILL.md" in ran.err
