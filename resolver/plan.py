@@ -147,7 +147,7 @@ def _guarded(pack: Pack) -> Pack:
         if has_placeholder(data):
             raise input_error(
                 "E-PACK-PLACEHOLDER",
-                f"pack {pack.name}: {shown(path, 200)} holds text that gsdlock would take for its own placeholder",
+                f"pack {pack.name}: {shown(path, 200)} holds what gsdlock would take for its own placeholder",
                 "Write it another way in the pack: {{gsdlock: must not stand in its files.",
             )
         return data

@@ -30,7 +30,9 @@ class Codes:
         self.statuses: dict[str, set[int]] = defaultdict(set)
         self.families: set[str] = set()
         self._functions: dict[str, list[ast.FunctionDef]] = defaultdict(list)
-        trees = [ast.parse(path.read_text()) for room in ROOMS for path in sorted((root / room).rglob("*.py"))]
+        trees = [
+            ast.parse(path.read_text()) for room in ROOMS for path in sorted((root / room).rglob("*.py"))
+        ]
         for tree in trees:
             for node in ast.walk(tree):
                 if isinstance(node, ast.FunctionDef):
@@ -78,7 +80,13 @@ class Codes:
         if given:
             return _number(given[0])
         called = call.func
-        name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+        name = (
+            called.id
+            if isinstance(called, ast.Name)
+            else called.attr
+            if isinstance(called, ast.Attribute)
+            else ""
+        )
         if name in BASE:
             return {BASE[name]}
         found: set[int] = set()
@@ -103,7 +111,9 @@ def _calls(function: ast.FunctionDef) -> Iterator[ast.Call]:
 def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
     arguments = function.args
     pairs = list(zip(reversed(arguments.args), reversed(arguments.defaults), strict=False))
-    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    pairs += [
+        (a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None
+    ]
     return next((default for argument, default in pairs if argument.arg == name), None)
 
 

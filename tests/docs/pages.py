@@ -88,7 +88,9 @@ def blocks(page: str) -> list[Block]:
         comment = None
         for comment in _COMMENT.finditer(page, 0, match.start()):
             pass
-        above = comment.group(1).strip() if comment and not page[comment.end() : match.start()].strip() else ""
+        above = (
+            comment.group(1).strip() if comment and not page[comment.end() : match.start()].strip() else ""
+        )
         line = page.count("\n", 0, match.start(3)) + 1
         found.append(Block(match.group(1), tuple(match.group(2).split()), match.group(3), line, above))
     for comment in _COMMENT.finditer(page):
@@ -202,7 +204,9 @@ def missing_output(page: list[Block], printed: Mapping[int, str]) -> list[str]:
         lines = iter("".join(printed.get(c.line, "") for c in commands(before)).splitlines())
         for number, wanted in enumerate(block.text.splitlines(), block.line):
             pattern = re.compile(".*".join(map(re.escape, wanted.rstrip().split("…"))))
-            if wanted.strip() not in ("", "…") and not any(pattern.fullmatch(line.rstrip()) for line in lines):
+            if wanted.strip() not in ("", "…") and not any(
+                pattern.fullmatch(line.rstrip()) for line in lines
+            ):
                 missing.append(f"line {number}: {wanted}")
                 break
     return missing

@@ -21,7 +21,9 @@ def name(path: Path) -> str:
 
 
 # How npm reaches a registry from here; nothing else of this machine's environment is seen by a page.
-_OF_NETWORK = re.compile(r"(npm_config_.*|https?_proxy|no_proxy|all_proxy|node_extra_ca_certs|ssl_cert_.*)", re.I)
+_OF_NETWORK = re.compile(
+    r"(npm_config_.*|https?_proxy|no_proxy|all_proxy|node_extra_ca_certs|ssl_cert_.*)", re.I
+)
 
 
 def environment(machine: Any, *, network: bool) -> dict[str, str]:

@@ -56,7 +56,7 @@ See @~/.claude/gsd-core/a.md and .claude/b.
 def make_context(
     runtime: str = "claude", scope: str = "global", stem: str = "help", **more: Any
 ) -> ConvertContext:
-    """A context for an artifact of `runtime` at `scope`; its final name is `gsd-<stem>` unless it is given."""
+    """A context for an artifact of `runtime` at `scope`; its name is `gsd-<stem>` unless it is given."""
     values: dict[str, Any] = {
         "name": f"gsd-{stem}",
         "stems": STEMS,

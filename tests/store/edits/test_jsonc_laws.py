@@ -74,7 +74,7 @@ class Writer:
         self.eols = chance.choice([["\n"], ["\r\n"], ["\n", "\r\n"], ["\n"]])
         self.unit = chance.choice(["  ", "    ", "\t", " ", ""])
         self.colon = chance.choice([": ", ":", " : ", ":  "])
-        self.comma = chance.choice([", ", ",", " , "])
+        self.gap = chance.choice([" ", "", "  "])
         self.lines = chance.choice([True, True, False, None])  # None: each container as it comes
         self.comments = chance.choice([0.0, 0.0, 0.2])
         self.trailing = chance.choice([0.0, 0.0, 0.5, 1.0])
@@ -121,7 +121,7 @@ class Writer:
             last = number == len(parts) - 1
             comma = "" if last and self.chance.random() >= self.trailing else ","
             blank = self.eol() if lines and self.chance.random() < 0.1 else ""
-            lead = start if lines or not number else self.comma.strip(",")
+            lead = start if lines or not number else self.gap
             text += blank + lead + self.space() + part + self.space() + comma
             text += self.space() if lines else ""
         return text + end + closer
