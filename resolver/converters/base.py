@@ -20,7 +20,7 @@ from .routers import point_below
 Kind = Literal["skill", "command", "agent"]
 Conversion = Callable[[str, ConvertContext], str]
 
-_CONVERSIONS: Final[Mapping[ConverterName, Conversion]] = MappingProxyType(
+CONVERSIONS: Final[Mapping[ConverterName, Conversion]] = MappingProxyType(
     {
         ConverterName.COMMAND_TO_CLAUDE_SKILL: claude.skill,
         ConverterName.COMMAND_TO_ANTIGRAVITY_SKILL: copilot.antigravity_skill,
@@ -91,7 +91,7 @@ def _conversion(converter: str | None, kind: Kind, context: ConvertContext) -> C
     behaviours = context.runtime.host_behaviors
     found: Conversion | None
     if converter is not None:
-        found = _CONVERSIONS.get(ConverterName(converter)) if converter in set(ConverterName) else None
+        found = CONVERSIONS.get(ConverterName(converter)) if converter in set(ConverterName) else None
     else:
         found = _BY_DIALECT.get((str(behaviours.get("frontmatterDialect")), kind))
         if found is None and kind == "command":

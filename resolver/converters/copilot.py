@@ -29,6 +29,8 @@ _TOOLS: Final = MappingProxyType(
         "SlashCommand": "skill",
     }
 )
+# Copilot refuses a skill with a longer description (hosts.md).
+_LONGEST: Final = 1024
 _DOCUMENTATION_SERVER: Final = "mcp__context7__"
 
 
@@ -74,8 +76,8 @@ def antigravity_agent(text: str, context: ConvertContext) -> str:
 
 
 def _head(name: str, given: Mapping[str, Any]) -> list[str]:
-    description = frontmatter.quoted(frontmatter.description(given, name))
-    return [f"name: {frontmatter.plain(name)}", f"description: {description}"]
+    description = frontmatter.clipped(frontmatter.description(given, name), _LONGEST)
+    return [f"name: {frontmatter.plain(name)}", f"description: {frontmatter.quoted(description)}"]
 
 
 def _color(given: Mapping[str, Any]) -> list[str]:

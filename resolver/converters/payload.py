@@ -20,6 +20,8 @@ from .speech import speak, spell
 _CODE: Final = (".cjs", ".js")
 _WORKFLOW: Final = re.compile(r"(?:^|/)workflows/")
 _VERSION: Final = "{{GSD_VERSION}}"
+# Hosts whose hook scripts name commands as `gsd-help`.
+_HYPHEN_AXES: Final = ("hyphenNameAgentBody", "hooksJsonSurface")
 _WORKTREES: Final = frozenset({"harness-worktree", "orchestrator-worktree"})
 
 
@@ -80,9 +82,7 @@ def _hook(context: ConvertContext, path: str, text: str) -> str:
         text = text.replace("'.claude'", ", ".join(f"'{p}'" for p in parts))
         text = text.replace(".claude/", to.local + "/")
         text = steps.branded(text, context.branding)
-        if runtime.host_behaviors.get("hyphenNameAgentBody") or runtime.host_behaviors.get(
-            "hooksJsonSurface"
-        ):
+        if any(runtime.host_behaviors.get(axis) for axis in _HYPHEN_AXES):
             text = steps.every_hyphen(text)
     return text.replace(_VERSION, context.version)
 

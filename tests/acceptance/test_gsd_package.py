@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,20 @@ SETTINGS = (
 CONFIG = b'# mine\nmodel = "gpt-x"\n[agents]\nmax_depth = 3 # deep\n'
 
 
+Trees = tuple[dict[str, Any], dict[str, Any]]
+
+
+def differences(one: Trees, other: Trees) -> list[str]:
+    """The first paths that differ, of a home and a project folder."""
+    found = [
+        f"{number}:{path}"
+        for number, (left, right) in enumerate(zip(one, other, strict=True))
+        for path in sorted(left.keys() | right.keys())
+        if left.get(path) != right.get(path)
+    ]
+    return found[:20]
+
+
 @pytest.mark.network
 def test_the_whole_story(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
@@ -75,7 +90,7 @@ def test_the_whole_story(tmp_path: Path) -> None:
 
     stamps = machine.stamps()
     assert "nothing to do" in machine.ok("apply").out
-    assert machine.stamps() == stamps
+    assert [p for p, stamp in machine.stamps().items() if stamps.get(p) != stamp] == []
 
     machine.manifest(MANIFEST.format(version="^1.11"))
     assert "up to date" not in machine.ok("resolve", "--upgrade-pack", "gsd").out
@@ -84,7 +99,7 @@ def test_the_whole_story(tmp_path: Path) -> None:
     assert "target claude-local (claude local)" in shown and "config:gsd-core/VERSION" in shown
     assert machine.run("diff", "--exit-code").status == 1
     machine.ok("apply", "--allow", "high")
-    assert (machine.tree(), machine.tree(machine.project)) != installed
+    assert differences((machine.tree(), machine.tree(machine.project)), installed)
     assert "in order" in machine.ok("status").out
 
     machine.ok("rollback", "--allow", "high")
@@ -93,7 +108,7 @@ def test_the_whole_story(tmp_path: Path) -> None:
     for name in lock_and_manifest:
         for tree in (back[1], installed[1], before[1]):
             tree.pop(name, None)
-    assert back == installed
+    assert differences(back, installed) == []
 
     machine.ok("uninstall", "--allow", "high")
     after = machine.tree(), machine.tree(machine.project)
@@ -102,7 +117,7 @@ def test_the_whole_story(tmp_path: Path) -> None:
     for tree in (*after, *before):
         for path in [p for p in tree if p.startswith(".npm")]:
             del tree[path]
-    assert after == before
+    assert differences(after, before) == []
     kinds = {e["kind"] for e in machine.ok("log", "--json").data["events"]}
     assert kinds == {"plan", "outcomes"}
     assert json.loads(machine.ok("verify", "--json").out)["damaged"] == []

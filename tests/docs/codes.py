@@ -2,7 +2,8 @@
 
 Where a code is handed on (a local helper, a variable called `code`), its way is followed until a function that
 fixes the status: one of `capabilities.errors`, or anything with a `status`. What cannot be seen that way has no
-status here, and is not compared.
+status here, and is not compared. Codes that are put together (`FAMILIES`) are completed by the words that their
+part is made from.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ ROOMS = ("cli", "resolver", "store", "lockfiles", "capabilities")
 CODE = re.compile(r"E-[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
 PREFIX = re.compile(r"E-[A-Z][A-Z0-9-]*-")  # of a code that is put together: f"E-EDIT-{…}"
 BASE = {"usage_error": 2, "input_error": 3, "refused": 4, "missing": 5}
+# What is put together: the beginning of the code, and the class whose first argument is the rest in lower case.
+FAMILIES = {"E-EDIT-": "EditFault"}
 EXITS = {"USAGE": 2, "INPUT": 3, "REFUSED": 4, "MISSING": 5, "BUSY": 6, "HOST": 7, "FAULT": 70}
-
-Function = ast.FunctionDef | ast.Lambda
-
 
 class Codes:
     """All codes below `root`: `statuses` by code (empty where none can be seen), and `families`, the beginnings
-    of codes that are put together."""
+    of codes that are put together. The codes of a family have no status that can be seen."""
 
     def __init__(self, root: Path) -> None:
         self.statuses: dict[str, set[int]] = defaultdict(set)
@@ -39,6 +39,12 @@ class Codes:
                     self._functions[node.name].append(node)
         for tree in trees:
             self._read(tree)
+        for beginning in self.families & FAMILIES.keys():
+            for call in (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)):
+                if isinstance(call.func, ast.Name) and call.func.id == FAMILIES[beginning] and call.args:
+                    words = [n.value for n in ast.walk(call.args[0]) if isinstance(n, ast.Constant)]
+                    for word in words:
+                        self.statuses[f"{beginning}{str(word).upper()}"] |= set()
 
     def _read(self, tree: ast.Module) -> None:
         parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
@@ -71,8 +77,7 @@ class Codes:
         found: set[int] = set()
         for call in ast.walk(scope):
             if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name):
-                if call.args[0].id in names:
-                    found |= self._of_call(call)
+                found |= self._of_call(call) if call.args[0].id in names else set()
         return found
 
     def _of_call(self, call: ast.Call, depth: int = 0) -> set[int]:

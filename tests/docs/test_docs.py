@@ -65,3 +65,34 @@ def test_the_commands_of_a_page_do_what_it_says(path: Path, machine: Any) -> Non
 @pytest.mark.parametrize("path", REACHING, ids=name)
 def test_the_whole_page_with_npm(path: Path, machine: Any) -> None:
     check(blocks(path.read_text()), machine, network=True)
+
+
+def test_what_is_not_run_says_why() -> None:
+    """The reason stands in a comment above the block; what needs only npm or pip has none."""
+    for path in PAGES:
+        for block in blocks(path.read_text()):
+            if block.kind == "sh" and not block.runs:
+                reason = block.above.removeprefix("not run: ")
+                assert re.search(r"\bclone\b|\bnetwork\b", reason) and reason != block.above, (
+                    f"{name(path)}:{block.line}"
+                )
+
+
+def test_every_block_is_of_a_known_kind() -> None:
+    known = {"sh": {"network", "no-run"}, "text": {"output"}, "toml": set(), "json": set(), "setup": set()}
+    for path in PAGES:
+        for block in blocks(path.read_text()):
+            assert set(block.words) <= known[block.kind], f"{name(path)}:{block.line}"
+
+
+def test_a_failing_command_and_a_wrong_output_are_seen(machine: Any) -> None:
+    """The runner itself: what it must not miss."""
+    page = blocks("```sh\necho one\nfalse   # exit 1\n```\n```text output\no…e\n```\n")
+    ran = play(page, machine.project, environment(machine, network=False))
+    assert not ran.failure and missing_output(page, ran.printed) == []
+    page = blocks("```sh\necho one\nfalse\necho two\n```\n")
+    ran = play(page, machine.project, environment(machine, network=False))
+    assert ran.failure.startswith("line 3: status 1, not 0") and 4 not in ran.printed
+    page = blocks("```sh\necho one\necho two\n```\n```text output\ntwo\none\n```\n")
+    ran = play(page, machine.project, environment(machine, network=False))
+    assert missing_output(page, ran.printed) == ["line 7: one"]

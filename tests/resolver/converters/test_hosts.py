@@ -68,7 +68,7 @@ def test_no_file_holds_a_path_of_this_machine_or_of_the_source() -> None:
 
 
 def test_every_converter_of_the_vocabulary_converts() -> None:
-    assert set(base._CONVERSIONS) == set(ConverterName)
+    assert set(base.CONVERSIONS) == set(ConverterName)
 
 
 def test_a_converter_that_is_not_there_is_refused(context: Any) -> None:
