@@ -25,6 +25,10 @@ class Choices:
     move: bool = False
     take_over: bool = False
 
+    def __bool__(self) -> bool:
+        """Whether anything was said about any path."""
+        return bool(self.adopt or self.ours or self.theirs)
+
     def say(self, spot: Named) -> Say:
         """What was said about one file or entry."""
         return Say(

@@ -9,6 +9,7 @@ from ..capabilities.errors import GsdlockError, missing, shown
 from .exclusive import DEFAULT_WAIT, exclusive
 from .faults import io_at, io_error
 from .journal import Journal, Journals, Phase
+from .records import Generation
 from .rewriting import Rewriting
 from .roots import Ground
 from .store import Store
@@ -91,9 +92,16 @@ def _recover_one(store: Store, journals: Journals, journal: Journal, phase: Phas
 
 
 def carry_on(
-    store: Store, journals: Journals, bench: Workbench, validators: Mapping[int, Sequence[Validator]]
+    store: Store,
+    journals: Journals,
+    bench: Workbench,
+    validators: Mapping[int, Sequence[Validator]],
+    written: Mapping[str, Generation] | None = None,
 ) -> None:
-    """From the point of no return to the end. Raises `RaceError`, and what `forward` and `flush` raise."""
+    """From the point of no return to the end. `written` are the new generations, where they are at hand.
+
+    Raises `RaceError`, and what `forward` and `flush` raise.
+    """
     journal = bench.journal
     rewriting = Rewriting(bench, validators)
     bench.ground.forget()  # walk again from the anchors: folders may have been moved meanwhile
@@ -108,7 +116,7 @@ def carry_on(
     if moved is not None:
         raise RaceError(moved)
     for slug, (_, number) in journal.generations.items():
-        planned = store.generations.read(slug, number)
+        planned = written[slug] if written else store.generations.read(slug, number)
         with io_at("cannot write", store.generations.folder(slug)):
             final = rewriting.rewritten(planned)
             if final != planned:

@@ -89,7 +89,7 @@ class Site:
 
     def _judge(self) -> None:
         says = [self.survey.say(claim.key, *claim.names) for claim in self.claims]
-        say = Say(*(any(values) for values in zip(*((s.adopt, s.ours, s.theirs) for s in says), strict=True)))
+        say = Say(any(s.adopt for s in says), any(s.ours for s in says), any(s.theirs for s in says))
         if self._clashes():
             return
         if not self.wanting and self.others and self._restored() is None:

@@ -26,6 +26,7 @@ from .wanted import Wanted, filled
 
 T = TypeVar("T")
 
+_NOTHING_SAID = Say()
 _MOST_CACHED = 64 << 20  # bytes of contents that are kept from the preflight for staging
 
 
@@ -123,6 +124,8 @@ class Survey:
 
     def say(self, key: str, *paths: str, at: str | None = None) -> Say:
         """What the user said about a path or entry; remembers that it exists."""
+        if not self.choices:
+            return _NOTHING_SAID
         named = Named(key, tuple(dict.fromkeys(paths)), at)
         self.named.append(named)
         return self.choices.say(named)

@@ -17,7 +17,8 @@ from .types import ABSENT, EditFault
 
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _COMMENT = r"//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/"
-_TRIVIA = rf"(?:[ \t\r\n]+|{_COMMENT})*"
+# Possessive: white space can be cut up in 2^n ways, and a search that fails would try them all.
+_TRIVIA = rf"(?:[ \t\r\n]++|{_COMMENT})*+"
 
 
 def _keys(raw: str) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ _LITERAL = r"'[^'\n]*'"
 _LONG = r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*"{3,5}' + r"|'''(?:[^']|'(?!''))*'{3,5}"
 _STRING = rf"{_LONG}|{_BASIC}|{_LITERAL}"
 _COMMENT = r"#[^\r\n]*"
-_TRIVIA = rf"(?:[ \t\r\n]+|{_COMMENT})*"
+# Possessive: white space can be cut up in 2^n ways, and a search that fails would try them all.
+_TRIVIA = rf"(?:[ \t\r\n]++|{_COMMENT})*+"
 _KEY_PART = rf"(?:[A-Za-z0-9_-]+|{_BASIC}|{_LITERAL})"
 _KEY = rf"{_KEY_PART}(?:[ \t]*\.[ \t]*{_KEY_PART})*"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

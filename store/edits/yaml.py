@@ -34,7 +34,7 @@ from .yaml_tree import (
 _NOTHING = re.compile(r"(?!)")
 # Only what `flow.append` and `flow.remove` need: they work on items that PyYAML has told apart.
 _SYNTAX = Syntax(
-    trivia=re.compile(r"(?:[ \t\r\n]+|#[^\r\n]*)*"),
+    trivia=re.compile(r"(?:[ \t\r\n]++|#[^\r\n]*)*+"),
     comment=re.compile(r"#[^\r\n]*"),
     key=_NOTHING,
     colon=_NOTHING,

@@ -1,9 +1,9 @@
 """The error codes of the sources, found by reading them: which there are, and with which exit status.
 
-Where a code is handed on (a local helper, a variable called `code`), its way is followed until a function that
-fixes the status: one of `capabilities.errors`, or anything with a `status`. What cannot be seen that way has no
-status here, and is not compared. Codes that are put together (`FAMILIES`) are completed by the words that their
-part is made from.
+Where a code is handed on (a local helper, a variable called `code`), its way is followed until a function
+that fixes the status: one of `capabilities.errors`, or anything with a `status`. What cannot be seen that way
+has no status here, and is not compared. Codes that are put together (`FAMILIES`) are completed by the words
+that their part is made from.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ ROOMS = ("cli", "resolver", "store", "lockfiles", "capabilities")
 CODE = re.compile(r"E-[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*")
 PREFIX = re.compile(r"E-[A-Z][A-Z0-9-]*-")  # of a code that is put together: f"E-EDIT-{…}"
 BASE = {"usage_error": 2, "input_error": 3, "refused": 4, "missing": 5}
-# What is put together: the beginning of the code, and the class whose first argument is the rest in lower case.
+# What is put together: the beginning of the code, and the class whose first argument is the rest.
 FAMILIES = {"E-EDIT-": "EditFault"}
 EXITS = {"USAGE": 2, "INPUT": 3, "REFUSED": 4, "MISSING": 5, "BUSY": 6, "HOST": 7, "FAULT": 70}
 
+
 class Codes:
-    """All codes below `root`: `statuses` by code (empty where none can be seen), and `families`, the beginnings
-    of codes that are put together. The codes of a family have no status that can be seen."""
+    """All codes below `root`: `statuses` by code (empty where none can be seen), and `families`, the
+    beginnings of codes that are put together. The codes of a family have no status that can be seen."""
 
     def __init__(self, root: Path) -> None:
         self.statuses: dict[str, set[int]] = defaultdict(set)

@@ -1,15 +1,15 @@
 """Pages of the documentation as something that can be run.
 
-A page is read from top to bottom, as a person at a terminal reads it, and becomes ONE shell script. What is in
-it, by the word behind the fence:
+A page is read from top to bottom, as a person at a terminal reads it, and becomes ONE shell script. What is
+in it, by the word behind the fence:
 
 - `sh`: every command runs, and must end with status 0. A comment `# exit N` behind a command says which other
   status it must have.
 - `sh network`: the same, and it reaches a package registry through npm.
-- `sh no-run`: is not run; an HTML comment right above the block says why (`<!-- not run: … -->`). Only for what
-  needs a clone of this repository, or a network beyond pip and npm.
-- `toml` whose first line is the comment `# gsdlock.toml` (or a path below the home, `# ~/…`): is written to that
-  file at this point.
+- `sh no-run`: is not run; an HTML comment right above the block says why (`<!-- not run: … -->`). Only for
+  what needs a clone of this repository, or a network beyond pip and npm.
+- `toml` whose first line is the comment `# gsdlock.toml` (or a path below the home, `# ~/…`): is written to
+  that file at this point.
 - `text output`: what the block of commands above it printed, line by line in that order. Lines may be missing
   between them, and `…` stands for anything.
 - `<!-- setup: … -->`: commands that a reader does not need (what they have and a scratch machine has not).
@@ -20,6 +20,7 @@ behind a command answers no to its questions.
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
 import re
@@ -85,12 +86,9 @@ def blocks(page: str) -> list[Block]:
     found: list[Block] = []
     fences = list(_FENCE.finditer(page))
     for match in fences:
-        comment = None
-        for comment in _COMMENT.finditer(page, 0, match.start()):
-            pass
-        above = (
-            comment.group(1).strip() if comment and not page[comment.end() : match.start()].strip() else ""
-        )
+        comment = next(reversed([*_COMMENT.finditer(page, 0, match.start())]), None)
+        near = comment is not None and not page[comment.end() : match.start()].strip()
+        above = comment.group(1).strip() if comment and near else ""
         line = page.count("\n", 0, match.start(3)) + 1
         found.append(Block(match.group(1), tuple(match.group(2).split()), match.group(3), line, above))
     for comment in _COMMENT.finditer(page):
@@ -197,7 +195,7 @@ def transcript(seen: str) -> Transcript:
 def missing_output(page: list[Block], printed: Mapping[int, str]) -> list[str]:
     """The lines of `text output` blocks that the block of commands above each did not print."""
     missing: list[str] = []
-    for before, block in zip(page, page[1:], strict=False):
+    for before, block in itertools.pairwise(page):
         if block.kind != "text" or "output" not in block.words:
             continue
         assert before.runs, f"line {block.line}: output of nothing"

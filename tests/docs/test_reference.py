@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from gsdlock.cli.verbs import VERBS
 from gsdlock.resolver.manifest import read_manifest
 from gsdlock.store.policy import Layer, read_rules
 
-from .codes import FAMILIES, Codes
+from .codes import FAMILIES, ROOMS, Codes
 from .pages import Block, blocks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +30,7 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-# -- docs/errors.md -------------------------------------------------------------------------------------------
+# -- docs/errors.md ------------------------------------------------------------------------------------------
 
 ROW = re.compile(r'^\| <a id="([^"]+)"></a>`([^`]+)` \| ([0-9, ]+) \| (.+) \| (.+) \|$', re.MULTILINE)
 ROWS = {code: (anchor, status, when, what) for anchor, code, status, when, what in ROW.findall(ERRORS)}
@@ -68,7 +69,7 @@ def test_the_reader_of_codes_sees_statuses_through_helpers() -> None:
     assert seen == {"E-INIT-EXISTS": {4}, "E-BUSY": {6}, "E-DRIFT": {4}, "E-TOOL-ABSENT": {4}}
 
 
-# -- manifests ------------------------------------------------------------------------------------------------
+# -- manifests -----------------------------------------------------------------------------------------------
 
 WITH_MANIFESTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -106,7 +107,7 @@ def test_the_lock_that_is_shown_has_the_keys_of_a_lock() -> None:
     ]
 
 
-# -- links ----------------------------------------------------------------------------------------------------
+# -- links ---------------------------------------------------------------------------------------------------
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 
@@ -137,7 +138,7 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert anchor in anchors(target.read_text()), f"{name(path)}: {link}"
 
 
-# -- docs/verbs.md --------------------------------------------------------------------------------------------
+# -- docs/verbs.md -------------------------------------------------------------------------------------------
 
 
 def section(title: str) -> str:
@@ -215,13 +216,33 @@ def test_the_exit_statuses_are_those_of_the_program() -> None:
     assert stated == {v for k, v in vars(Exit).items() if k.isupper()} - {Exit.HOST} | {130}
 
 
-def test_words_of_the_program_that_name_a_verb_name_one_that_there_is() -> None:
-    """Messages and help texts tell people what to run."""
-    wrong: list[str] = []
-    for path in sorted(p for room in ("cli", "resolver", "store", "lockfiles", "capabilities") for p in (ROOT / room).rglob("*")):
-        if path.suffix in (".py", ".md", ".sh"):
-            for verb in re.findall(r"`gsdlock ([a-z]+)|Run gsdlock ([a-z]+)", path.read_text()):
-                word = verb[0] or verb[1]
-                if word not in VERBS:
-                    wrong.append(f"{name(path)}: gsdlock {word}")
+ADVICE = re.compile(r"`gsdlock ([a-z]+)|\b(?:Run|run|with|See|see|Make one with|Make it:) gsdlock ([a-z]+)")
+
+
+def texts(path: Path) -> Iterator[str]:
+    """What people read of a file: all of a page or script, of a module its strings but for docstrings."""
+    if path.suffix in (".md", ".sh"):
+        yield path.read_text()
+    if path.suffix != ".py":
+        return
+    tree = ast.parse(path.read_text())
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    documented = [n for n in ast.walk(tree) if isinstance(n, kinds) and ast.get_docstring(n) is not None]
+    docstrings = {n.body[0].value for n in documented if isinstance(n.body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+            yield node.value
+
+
+@pytest.mark.xfail(strict=True, reason="some messages name doctor and overlay, which are no verbs yet")
+def test_advice_names_verbs_that_there_are() -> None:
+    """Messages, scripts and skills tell people what to run."""
+    wrong = [
+        f"{name(path)}: gsdlock {backticks or plain}"
+        for room in ROOMS
+        for path in sorted((ROOT / room).rglob("*"))
+        for text in texts(path)
+        for backticks, plain in ADVICE.findall(text)
+        if (backticks or plain) not in VERBS
+    ]
     assert not wrong
