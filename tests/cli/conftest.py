@@ -82,7 +82,7 @@ class Machine:
         found: dict[str, tuple[int, bytes | str]] = {}
         for path in sorted(base.rglob("*")):
             rel = path.relative_to(base).as_posix()
-            if rel.startswith((".local", ".cache")):
+            if rel.startswith((".local", ".cache", ".npm")):
                 continue
             if path.is_symlink():
                 found[rel] = (0, os.readlink(path))
