@@ -1,1 +1,1 @@
-"""Blobs, generations, the transaction, confinement and edits: the only room that writes into a host's folder."""
+"""Blobs, generations, transaction, confinement and edits: the only room that writes into a host's folder."""

@@ -125,16 +125,9 @@ def test_every_folder_with_code_is_packaged() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=names)
 def test_every_public_thing_says_what_it_is(path: Path) -> None:
+    """Modules, functions and classes. What a method does is said by its class, or by a protocol it keeps."""
     tree = ast.parse(path.read_text())
     assert ast.get_docstring(tree), f"{names(path)} has no docstring"
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
-            continue
-        if isinstance(node, ast.FunctionDef) and node not in tree.body and _is_short(node):
-            continue
-        assert ast.get_docstring(node), f"{names(path)}:{node.lineno} {node.name} has no docstring"
-
-
-def _is_short(node: ast.FunctionDef) -> bool:
-    """A nested function or a method of a few lines under a documented class may speak for itself."""
-    return (node.end_lineno or node.lineno) - node.lineno < 12
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{names(path)}:{node.lineno} {node.name} has no docstring"

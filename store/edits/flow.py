@@ -159,6 +159,7 @@ def text_of(node: Node) -> str:
 
 
 def is_container(node: Node) -> bool:
+    """Whether a node holds items: parsed, or still as the text of one."""
     return isinstance(node, Flow) or node[0] in _CLOSERS
 
 

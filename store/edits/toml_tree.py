@@ -16,12 +16,12 @@ from .flow import Item, Syntax, shallow_container, text_of, value_end
 from .meaning import Path
 from .types import EditFault
 
-_BASIC = r'"(?:[^"\\\n]|\\.)*"'
-_LITERAL = r"'[^'\n]*'"
-_LONG = r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*"{3,5}' + r"|'''(?:[^']|'(?!''))*'{3,5}"
+# Possessive throughout: no text can make these patterns backtrack.
+_BASIC = r'"(?:[^"\\\n]++|\\.)*+"'
+_LITERAL = r"'[^'\n]*+'"
+_LONG = r'"""(?:[^"\\]++|\\[\s\S]|"(?!""))*+"{3,5}+' + r"|'''(?:[^']++|'(?!''))*+'{3,5}+"
 _STRING = rf"{_LONG}|{_BASIC}|{_LITERAL}"
-_COMMENT = r"#[^\r\n]*"
-# Possessive: white space can be cut up in 2^n ways, and a search that fails would try them all.
+_COMMENT = r"#[^\r\n]*+"
 _TRIVIA = rf"(?:[ \t\r\n]++|{_COMMENT})*+"
 _KEY_PART = rf"(?:[A-Za-z0-9_-]+|{_BASIC}|{_LITERAL})"
 _KEY = rf"{_KEY_PART}(?:[ \t]*\.[ \t]*{_KEY_PART})*"

@@ -19,6 +19,8 @@ _TAG = "tag:yaml.org,2002:"
 
 
 class Kind(Enum):
+    """What a node is; an alias stands for a node elsewhere."""
+
     SCALAR = auto()
     MAPPING = auto()
     SEQUENCE = auto()
