@@ -16,6 +16,7 @@ from ..capabilities.errors import input_error, shown
 from ..capabilities.tables import Table
 from ..lockfiles.model import PackKind
 from .finding import user_manifest
+from .specs import portable
 
 PROFILES = ("core", "standard", "full")
 SCOPES = ("global", "local")
@@ -43,14 +44,15 @@ class PackEntry:
     @property
     def requested(self) -> str:
         """One line that says what was asked for: what the lock compares with the manifest."""
-        parts = self.spec
+        # Where a folder, a repository or an archive lies on this machine is no business of the lock.
+        named = self.kind in (PackKind.GIT, PackKind.ARCHIVE)
+        parts = portable(self.spec) if named else self.spec
         if self.version:
             parts += f"@{self.version}"
         if self.ref:
             parts += f"#{self.ref}"
         if self.subdirectory:
             parts += f" in {self.subdirectory}"
-        # Where a path pack lies is the manifest's business and differs between machines.
         return "path" if self.kind is PackKind.PATH else parts
 
 

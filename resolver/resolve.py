@@ -139,7 +139,8 @@ def _build(
         capabilities=_capabilities(planned, registry, packs),
         targets=tuple(sorted((p.target for p in planned), key=lambda t: t.name)),
     )
-    return Resolution(lock, tuple(n for p in planned for n in p.notices))
+    notices = [f"pack {name}: {notice}" for name, pack in packs.items() for notice in pack.notices]
+    return Resolution(lock, (*notices, *(n for p in planned for n in p.notices)))
 
 
 def _pack(

@@ -7,7 +7,8 @@ import stat
 
 from ...capabilities.errors import input_error, missing, refused, shown
 from ...lockfiles.model import LockedPack
-from .base import Gathered, PackSource, SourceContext, portable
+from ..specs import portable
+from .base import Gathered, PackSource, SourceContext
 from .download import check_url
 from .downloads import integrity_of, is_integrity, recall
 from .integrity import check_integrity, offline

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from ...capabilities.errors import Exit, GsdlockError, missing, refused, shown
 from ...lockfiles.model import LockedPack
-from .base import Completed, Contents, Gathered, PackSource, SourceContext, portable
+from ..specs import portable
+from .base import Completed, Contents, Gathered, PackSource, SourceContext
 from .git_url import (
     ALLOWED_PROTOCOLS,
     bad_ref,

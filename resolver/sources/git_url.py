@@ -10,7 +10,8 @@ import re
 from urllib.parse import urlsplit
 
 from ...capabilities.errors import GsdlockError, input_error, refused, shown
-from .base import PackSource, SourceContext, is_scp_like
+from ..specs import is_scp_like
+from .base import PackSource, SourceContext
 from .path import local_path
 
 ALLOWED_PROTOCOLS = "file:git:https:ssh"

@@ -185,3 +185,13 @@ def test_a_pack_cannot_smuggle_in_a_placeholder(machine: Machine, make_pack: Pac
     machine.manifest(path_manifest(make_pack(extra="see {{gsdlock:path:config}}\n")))
     ran = machine.run("resolve")
     assert ran.status == 3 and "E-PACK-PLACEHOLDER" in ran.err and "SKILL.md" in ran.err
+
+
+def test_where_a_repository_lies_is_not_locked(machine: Machine, make_pack: PackMaker) -> None:
+    repo = make_pack()
+    git(repo, "init", "-q", "-b", "main")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "one")
+    machine.manifest(f'[packs.own]\ngit = "{repo}"\n[targets.claude]\nscope = "global"\n')
+    machine.ok("resolve")
+    assert str(machine.root).encode() not in lock(machine)
