@@ -61,13 +61,17 @@ def _mended(lines: list[str], name: str, body: str, needs: Collection[SkillNeed]
 
 
 def _parses(lines: list[str]) -> bool:
-    """Whether a YAML parser reads the block as a mapping."""
+    """Whether a YAML parser reads the block as a mapping, with name and description (where given) as text:
+    hosts drop a skill whose description is a number or a date."""
     import yaml
 
     try:
-        return isinstance(yaml.safe_load("\n".join(lines)), dict)
+        data = yaml.safe_load("\n".join(lines))
     except (yaml.YAMLError, ValueError):
         return False
+    if not isinstance(data, dict):
+        return False
+    return all(data.get(key) is None or isinstance(data[key], str) for key in ("name", "description"))
 
 
 def _quoted(line: str) -> str:

@@ -295,6 +295,11 @@ def _generations(
             made=tuple(sorted(made.difference(prunes))),
             displaced={s.spot.full: s.old for s in mine if s.keep is not None and s.old is not None},
         )
+        if current is not None:
+            # A record that outlives its last entry still names the root that it lies in.
+            named = {record.root for record in (*following.files, *following.edited)} - set(following.roots)
+            kept = {name: root for name, root in current.roots.items() if name in named}
+            following = replace(following, roots={**kept, **following.roots})
         if current is None or mine or not _same(current, following):
             found[slug] = following
     return found

@@ -22,15 +22,33 @@ def going_back(store: Store, slug: str, number: int) -> TargetChange:
     current = generations.current_number(slug)
     old = generations.read(slug, number) if number else None
     displaced: dict[str, Kept] = {}
+    settled: set[str] = set()
+    before = _held_paths(old)
     for between in generations.numbers(slug):
         if number < between <= current:
-            for path, kept in generations.read(slug, between).displaced.items():
-                displaced.setdefault(path, kept)
+            generation = generations.read(slug, between)
+            for path, kept in generation.displaced.items():
+                if path not in settled:
+                    displaced[path] = kept
+            held = _held_paths(generation)
+            # The first generation that takes a path up tells what stood there. Where it displaced nothing,
+            # nothing did: what a later one displaces is its predecessor's work.
+            settled |= set(generation.displaced) | (held - before)
+            before = held
     reinstated: dict[str, EditedRecord] = {}
     if old is not None and not old.left:
         reinstated = {e.real: e for e in old.edited if e.entries and not e.by_hand}
     wanted = wanted_from_generation(old) if old is not None and not old.left else None
     return TargetChange(slug, wanted, displaced, reinstated, returns=number)
+
+
+def _held_paths(generation: Generation | None) -> set[str]:
+    """The full paths of files and shared files that a generation has something in."""
+    if generation is None or generation.left:
+        return set()
+    return {generation.real_path(f.root, f.path) for f in generation.files} | {
+        e.real for e in generation.edited if e.entries and not e.by_hand
+    }
 
 
 def former_number(generations: Generations, current: Generation) -> int:

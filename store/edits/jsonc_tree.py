@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 from .flow import Flow, Node, Syntax, parse, shallow_container, text_of, value_end
 from .text import place_in
 from .types import ABSENT, EditFault
 
-_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-_COMMENT = r"//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/"
 # Possessive: white space can be cut up in 2^n ways, and a search that fails would try them all.
+_STRING = r'"(?:[^"\\]++|\\.)*+"'
+_COMMENT = r"//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/"
 _TRIVIA = rf"(?:[ \t\r\n]++|{_COMMENT})*+"
 
 
@@ -43,7 +44,7 @@ SYNTAX = Syntax(
 
 # Strings stand first, so that nothing inside them is taken for a comment or a comma.
 _EXTENSIONS = re.compile(
-    rf"(?P<string>{_STRING})|(?P<comment>{_COMMENT})"
+    rf"(?P<string>{_STRING})|(?P<comment>{_COMMENT})|(?P<endless>\"|/\*)"
     rf"|(?P<lone>[\[{{]{_TRIVIA},)|(?P<comma>,)(?={_TRIVIA}[\]}}])"
 )
 
@@ -90,7 +91,9 @@ def _strict(text: str) -> Any:
     import json
 
     try:
-        return json.loads(text, parse_float=_decimal, parse_int=_integer, parse_constant=_refuse)
+        return json.loads(
+            text, parse_float=_decimal, parse_int=_integer, parse_constant=partial(_refuse, text)
+        )
     except json.JSONDecodeError as error:
         raise EditFault("syntax", error.msg, error.lineno, error.colno) from error
     except RecursionError as error:
@@ -102,14 +105,18 @@ def _blank(found: re.Match[str]) -> str:
     text = found.group()
     if found["string"]:
         return text
+    if found["endless"]:
+        what = "a string" if text == '"' else "a comment"
+        raise EditFault("syntax", f"{what} has no end", *place_in(found.string, found.start()))
     if found["lone"]:
         where = place_in(found.string, found.end() - 1)
         raise EditFault("syntax", "a comma stands where an item should", *where)
     return re.sub(r"[^\r\n]", " ", text)
 
 
-def _refuse(constant: str) -> Any:
-    raise EditFault("syntax", f"{constant} is no JSON value")
+def _refuse(text: str, constant: str) -> Any:
+    found = next(m for m in re.finditer(rf"{_STRING}|(-?(?:NaN|Infinity))", text) if m[1])
+    raise EditFault("syntax", f"{constant} is no JSON value", *place_in(text, found.start()))
 
 
 def _decimal(digits: str) -> Decimal:

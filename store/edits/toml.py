@@ -236,14 +236,21 @@ class TomlDocument(Document):
             self._add_first_root_key(f"{key_text([key])} = {value_text(value)}")
 
     def _add_first_root_key(self, line: str) -> None:
-        """A root key goes before the first table and the comment that belongs to it."""
-        first = next((i for i, s in enumerate(self._statements) if s.is_header), None)
-        if first is None:
-            self._splice(len(self._statements), line)
-            return
-        while first and _is_attached(self._statements[first - 1]):
-            first -= 1
-        self._splice(first, line + self._eol)  # and a blank line
+        """A root key goes before the first table and the comment that belongs to it, behind a blank line.
+
+        Like a new table it brings the blank line before it along, so that both go in any order; only at
+        the very start of the file it is the one behind it.
+        """
+        headers = [i for i, s in enumerate(self._statements) if s.is_header]
+        index = headers[0] if headers else len(self._statements)
+        while headers and index and _is_attached(self._statements[index - 1]):
+            index -= 1
+        if headers and self._is_empty_line(index - 1):
+            index -= 1
+        if index:
+            self._splice(index, self._eol + line)
+        else:
+            self._splice(index, line + self._eol if headers else line)
 
     def _add_tables(self, path: Path, value: Any) -> None:
         keys = tuple(part for part in path if isinstance(part, str))
@@ -281,8 +288,9 @@ class TomlDocument(Document):
                 _make_comment(statement)
             else:
                 gone.add(index)
-        if was_root_key and not self._root_keys() - gone and self._is_empty_line(max(gone, default=-1) + 1):
-            gone.add(max(gone) + 1)  # what was put between the first root key and the tables
+        if was_root_key and gone and not self._root_keys() - gone:
+            beside = max(gone) + 1 if 0 in gone else min(gone) - 1  # see `_add_first_root_key`
+            gone |= {beside} if self._is_empty_line(beside) else set()
         if 0 in gone and doomed[0].is_header and self._is_empty_line(max(gone) + 1):
             gone.add(max(gone) + 1)
         self._statements = [s for i, s in enumerate(self._statements) if i not in gone]

@@ -14,6 +14,7 @@ from typing import Any
 
 from .flow import Item, Syntax, shallow_container, text_of, value_end
 from .meaning import Path
+from .text import place_in
 from .types import EditFault
 
 # Possessive throughout: no text can make these patterns backtrack.
@@ -170,7 +171,7 @@ def meaning_of(text: str) -> dict[str, Any]:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.S)
         message, line, column = found.groups() if found else (str(error), None, None)
         twice = message.startswith(_TWICE)
-        place = (int(line), int(column)) if line and column else (text.count("\n") + 1, 0)
+        place = (int(line), int(column)) if line and column else place_in(text, len(text))
         raise EditFault("duplicate" if twice else "syntax", message, *place) from error
     except RecursionError as error:
         raise EditFault("syntax", "values are nested too deep") from error

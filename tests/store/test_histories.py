@@ -147,7 +147,11 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
 
 
 def test_any_history(world: Any) -> None:
+    # A history is a dozen real transactions, flushes and all: a tenth of what other properties get.
     few = settings(
-        max_examples=60, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=max(settings().max_examples // 10, 10),
+        stateful_step_count=12,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(machine(type(world)), settings=few)
