@@ -124,7 +124,7 @@ class Registry:
             close = nearest(id_, runtimes)
             what = f"There is no runtime {shown(id_)}" + (f"; did you mean {close}?" if close else ".")
         known = ", ".join(runtimes)
-        return input_error("E-RUNTIME-UNKNOWN", what, f"Use one of {known}, or add an overlay for the host.")
+        return input_error("E-RUNTIME-UNKNOWN", what, f"Use one of {known}.")
 
 
 def load_folder(folder: str) -> Registry:

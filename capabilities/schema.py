@@ -1,7 +1,7 @@
 """The JSON Schema of `capability.json`, made from the shapes that validation uses.
 
 It says what one descriptor may look like. Relations (between fields, between capabilities, to the folder's
-name) are beyond it: `gsdlock overlay add` checks those.
+name) are beyond it: validation checks those.
 """
 
 from __future__ import annotations

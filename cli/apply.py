@@ -58,13 +58,22 @@ def _plain(options: argparse.Namespace) -> bool:
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Apply the lock. See the module's text."""
+    from ..capabilities.errors import GsdlockError
     from ..store.collect import lock_digests, register
     from .carrying import carry_out
     from .unchanged import note_in_order
 
     lock, notices = current_lock(session, options)
-    changes = changes_with_content(session, lock, by_hand=options.no_edits)
-    outcome = carry_out(session, options, changes, NOTHING_TO_DO)
+    try:
+        changes = changes_with_content(session, lock, by_hand=options.no_edits)
+        outcome = carry_out(session, options, changes, NOTHING_TO_DO)
+    except GsdlockError as fault:
+        if fault.code not in ("E-BLOB-CORRUPT", "E-BLOB-MISSING"):
+            raise
+        # Content is verified when it is used, so damage shows only now, with nothing written yet.
+        fetch_again(session, lock)
+        changes = changes_with_content(session, lock, by_hand=options.no_edits)
+        outcome = carry_out(session, options, changes, NOTHING_TO_DO)
     by_hand = [line for change in changes for line in entries_by_hand(session, change)]
     if not options.dry_run:
         register(session.store, session.lock_path, lock_digests(lock))
@@ -140,13 +149,32 @@ def changes_with_content(session: Session, lock: Lock, *, by_hand: bool) -> list
 
     lost = [t.name for t in lock.targets if session.wanted(t.name) and not _is_stored(session, t)]
     if lost:
-        from ..resolver.resolve import rebuild
-
-        session.progress("the store lacks content of the lock: fetching the pinned inputs again")
-        rebuild(session.manifest, session.registry, session.sources, lock)
+        fetch_again(session, lock)
     for target in lock.targets:
         session.blobs.put(canonical_json(target_data(target)))
     return changes_of(session, lock, by_hand=by_hand)
+
+
+def fetch_again(session: Session, lock: Lock) -> None:
+    """Bring the content of the lock back into the store from its pinned inputs.
+
+    Damaged blobs go first: a pack that is whole in the store would not be fetched.
+    """
+    import json
+
+    from ..resolver.resolve import rebuild
+    from ..store.collect import lock_digests
+
+    blobs = session.blobs
+    digests = lock_digests(lock) | {pack.tree for pack in lock.packs}
+    for pack in lock.packs:
+        if blobs.sound(pack.tree):
+            digests |= {row[0] for row in json.loads(blobs.get(pack.tree))["files"].values()}
+    for digest in sorted(digests):
+        if blobs.has(digest) and not blobs.sound(digest):
+            blobs.remove(digest)
+    session.progress("the store lacks content of the lock: fetching the pinned inputs again")
+    rebuild(session.manifest, session.registry, session.sources, lock)
 
 
 def _is_stored(session: Session, target: Target) -> bool:

@@ -69,7 +69,7 @@ def _feature(pack: str, tree: Tree, folder: str) -> Feature:
         raise input_error(
             "E-PACK-ROLE",
             f"pack {shown(pack)}: {path} describes a {capability.role}, not a feature",
-            "A runtime or a reviewer is added with gsdlock overlay add.",
+            "Name a pack whose capability.json has the role feature.",
             where=path,
         )
     return capability

@@ -66,14 +66,14 @@ class Blobs:
             raise missing(
                 "E-BLOB-UNREADABLE",
                 f"the store cannot read {digest}: {shown(reason(error))}",
-                f"Look at {shown(f'{folder}/{name}', 400)}; `gsdlock doctor --repair` puts the store right.",
+                f"Mend the permissions of {shown(f'{folder}/{name}', 400)}, then run this again.",
                 where=f"{folder}/{name}",
             ) from error
         if sha256_digest(data) != digest:
             raise missing(
                 "E-BLOB-CORRUPT",
                 f"the store's copy of {digest} is damaged",
-                "Run `gsdlock doctor --repair`: it is removed, and rebuilt from what the lock names.",
+                "Run `gsdlock resolve`: it fetches and rebuilds the content that the lock names.",
                 where=f"{folder}/{name}",
             )
         return data

@@ -15,7 +15,7 @@ from .filesystem import FileSystem
 from .records import GENERATION_VERSION, Generation, generation_data, read_generation
 from .statefiles import DamagedError, list_folder, read_whole, remove_file, seal, unseal, write_whole
 
-_REPAIR = "Run `gsdlock doctor --repair`, or take the file from a backup; nothing was changed."
+_REPAIR = "Take the file from a backup of the state folder, then run this again; nothing was changed."
 
 
 def slug_of(installation: str, target: str, project: str = "") -> str:
@@ -93,7 +93,7 @@ class Generations:
                 "E-GENERATION-MISSING",
                 f"generation {number} of {shown(slug)} is not there",
                 "See `gsdlock history` for those that are. If it is the current one: "
-                "`gsdlock doctor --repair`.",
+                "take it from a backup of the state folder.",
                 where=path,
             )
         try:

@@ -167,7 +167,7 @@ class Journals:
                 "E-JOURNAL-CORRUPT",
                 f"{shown(path, 400)} is damaged, so what a broken-off transaction left cannot be put right "
                 "by itself",
-                "Run `gsdlock doctor --repair`; nothing more is changed until then.",
+                "Take it from a backup of the state folder; nothing more is changed until then.",
                 where=path,
             ) from None
         return journal

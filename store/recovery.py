@@ -212,6 +212,6 @@ def _astray(journal: Journal, path: str) -> GsdlockError:
         "E-RECOVER-STAGING",
         f"a transaction ({shown(journal.command, 100)}) was broken off, and its staging folder "
         f"{journal.staging} is no longer in {shown(path, 400)}",
-        "Put the folder back where it was (a disk not mounted?), or run `gsdlock doctor --repair`.",
+        "Put the folder back where it was (a disk not mounted?), then run this again.",
         where=path,
     )

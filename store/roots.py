@@ -298,7 +298,7 @@ def _judge(given: str, anchor: str, missing: bool, status: os.stat_result, user_
         raise refused(
             "E-CONFINE-OWNER",
             f"{shown(anchor, 400)} belongs to another user (uid {status.st_uid}, you are {user_id})",
-            "Run gsdlock as the user who owns it (not through sudo), or change its owner.",
+            "Run it as the user who owns the folder (not through sudo), or change its owner.",
             where=shown(given, 4096),
         )
     if status.st_mode & stat.S_IWOTH and not (missing and sticky):

@@ -58,7 +58,7 @@ class TomlDocument(Document):
     def encode(self) -> bytes:
         text = "".join(statement.text() for statement in self._statements)
         if text != self._decoded.text and not same(_meaning_or_none(text), self.data):
-            raise EditFault("shape", "the entry cannot go into this TOML without changing what else it says")
+            raise EditFault("shape", "this TOML cannot be edited here without changing what else it says")
         return self._decoded.encode(text)
 
     def is_blank(self, trace: str | None) -> bool:

@@ -53,6 +53,10 @@ class YamlDocument(Document):
         self._decoded = decode(data)
         self._text = self._decoded.text
         self._eol = end_of_line(self._text)
+        lone = re.search(r"\r(?!\n)", self._text)
+        if lone:
+            where = place_in(self._text, lone.start())
+            raise EditFault("shape", "a carriage return alone ends a line here", *where)
         self._known: Tree | None = None
         super().__init__(meaning_of(self._tree), absent=data is None)
 
@@ -105,7 +109,7 @@ class YamlDocument(Document):
 
     def encode(self) -> bytes:
         if self._text != self._decoded.text and not same(_meaning_or_none(self._text), self.data):
-            raise EditFault("shape", "the entry cannot go into this YAML without changing what else it says")
+            raise EditFault("shape", "this YAML cannot be edited here without changing what else it says")
         return self._decoded.encode(self._text)
 
     def is_blank(self, trace: str | None) -> bool:
@@ -117,7 +121,8 @@ class YamlDocument(Document):
         segment = self._segment(path)
         if segment is None or "#" in self._text[slice(*segment)]:
             return
-        self._splice(*segment, text)
+        spaced = self._text[segment[0] : segment[1]][:1] == " " and text[:1] not in ("", " ", "\t")
+        self._splice(*segment, " " + text if spaced else text)
         if path:
             node = self._node(path)
             self.get(path[:-1])[path[-1]] = None if node is None or node.is_null else self.get(path)

@@ -245,7 +245,8 @@ def test_a_damaged_blob_never_reaches_a_host(machine: Machine, make_pack: PackMa
         if b"echo greet" in blob.read_bytes():
             blob.chmod(0o644)
             blob.write_bytes(b"evil")
-    machine.run("apply", "--locked", "--allow", "high")
+    machine.ok("apply", "--locked", "--allow", "high")
+    assert (machine.home / ".claude/hooks/demo-greet/greet.sh").is_file(), "fetched again"
     assert all(b"evil" not in data for _, data in machine.tree().values() if isinstance(data, bytes))
 
 

@@ -234,7 +234,6 @@ def texts(path: Path) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.xfail(strict=True, reason="some messages name doctor and overlay, which are no verbs yet")
 def test_advice_names_verbs_that_there_are() -> None:
     """Messages, scripts and skills tell people what to run."""
     wrong = [
