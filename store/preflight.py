@@ -297,7 +297,7 @@ def _generations(
         )
         if current is not None:
             # A record that outlives its last entry still names the root that it lies in.
-            named = {record.root for record in (*following.files, *following.edited)} - set(following.roots)
+            named = {f.root for f in following.files} | {e.root for e in following.edited}
             kept = {name: root for name, root in current.roots.items() if name in named}
             following = replace(following, roots={**kept, **following.roots})
         if current is None or mine or not _same(current, following):
