@@ -204,7 +204,7 @@ class TestCapability:
         data = dict(registry.runtime("claude").data)
         error = refusal({"capability.json": json.dumps(data, default=dict)})
         assert error.code == "E-PACK-ROLE"
-        assert "overlay add" in error.fix
+        assert "role feature" in error.fix
 
     @pytest.mark.parametrize("parent", ["", "capabilities/", "features/"])
     def test_several_in_folders_of_their_name(self, parent: str) -> None:
