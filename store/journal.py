@@ -242,19 +242,27 @@ def _read_journal(data: Mapping[str, Any]) -> Journal:
         created=data["created"],
         command=data["command"],
         anchors=tuple(Anchor(*row) for row in data["anchors"]),
-        made=tuple(Place(*row) for row in data["made"]),
-        stages=tuple(Place(*row) for row in data["stages"]),
+        made=tuple(_read_place(*row) for row in data["made"]),
+        stages=tuple(_read_place(*row) for row in data["stages"]),
         operations=tuple(_read_operation(row) for row in data["operations"]),
-        pruned=tuple(Place(*row) for row in data["pruned"]),
+        pruned=tuple(_read_place(*row) for row in data["pruned"]),
         generations={slug: (old, new) for slug, (old, new) in data["generations"].items()},
     )
+
+
+def _read_place(anchor: int, path: str) -> Place:
+    """A place below its anchor: a journal never leads up or out, whoever wrote it."""
+    names = path.split("/") if path else []
+    if "" in names or "." in names or ".." in names or "\0" in path or not isinstance(anchor, int):
+        raise DamagedError("not a path below its anchor")
+    return Place(anchor, path)
 
 
 def _read_operation(row: list[Any]) -> Operation:
     step, anchor, path, stage, new, old, signature, recipe = row
     return Operation(
         step=Step(step),
-        place=Place(anchor, path),
+        place=_read_place(anchor, path),
         stage=stage,
         new=None if new is None else Kept(*new),
         old=None if old is None else Kept(*old),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..capabilities.errors import input_error, missing, shown
+from ..capabilities.errors import GsdlockError, input_error, missing, shown
+from .edits.types import EditFault
 from .generations import Generations
 from .records import EditedRecord, Generation, Kept
 from .store import Store
@@ -35,6 +37,8 @@ def going_back(store: Store, slug: str, number: int) -> TargetChange:
             # nothing did: what a later one displaces is its predecessor's work.
             settled |= set(generation.displaced) | (held - before)
             before = held
+    for path in _outdated(store, slug, displaced):
+        del displaced[path]
     reinstated: dict[str, EditedRecord] = {}
     if old is not None and not old.left:
         reinstated = {e.real: e for e in old.edited if e.entries and not e.by_hand}
@@ -49,6 +53,30 @@ def _held_paths(generation: Generation | None) -> set[str]:
     return {generation.real_path(f.root, f.path) for f in generation.files} | {
         e.real for e in generation.edited if e.entries and not e.by_hand
     }
+
+
+def _outdated(store: Store, slug: str, displaced: Mapping[str, Kept]) -> list[str]:
+    """The shared files whose displaced version holds an entry of another target: it may have left since, so
+    such a file is merged instead of being put back whole. Raises E-GENERATION-…."""
+    generations = store.generations
+    found: set[str] = set()
+    for other in generations.slugs() if displaced else ():
+        for number in generations.numbers(other) if other != slug else ():
+            for record in generations.read(other, number).edited:
+                kept = displaced.get(record.real) if record.real not in found else None
+                if kept is not None and _holds_any(store, record, kept):
+                    found.add(record.real)
+    return sorted(found)
+
+
+def _holds_any(store: Store, record: EditedRecord, kept: Kept) -> bool:
+    """Whether a version of a file holds any entry of a record; also where that cannot be told."""
+    try:
+        data = store.blobs.get(kept.digest)
+        editor = store.editors(record.format)
+        return any(e.entry.added and editor.holds(data, e.change) for e in record.entries)
+    except (GsdlockError, EditFault):
+        return True
 
 
 def former_number(generations: Generations, current: Generation) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,8 @@ from .records import EditedRecord, EntryRecord, Generation, Kept
 from .roots import writable
 from .survey import Survey
 from .wanted import WantedChange, identity, item_key
+
+_PAUSE = 0.02  # seconds: what a host needs to write its settings
 
 
 class SharedFile:
@@ -53,8 +56,12 @@ class SharedFile:
         self._over: set[str] = set()
         self._present: set[tuple[str, str, bytes]] = set()
 
-    def judged(self) -> SharedFile:
-        """The file with its step, records and items; what stands in the way is in the survey."""
+    def judged(self, tries: int = 3) -> SharedFile:
+        """The file with its step, records and items; what stands in the way is in the survey.
+
+        A file that does not parse and is being written at this very moment is looked at again, up to `tries`
+        times in all.
+        """
         say = [self.survey.say(claim.key, claim.spot.full, claim.given) for claim in self.claims]
         theirs = any(one.theirs for one in say)
         try:
@@ -78,10 +85,20 @@ class SharedFile:
         try:
             self._judge(seen, status, current)
         except EditFault as fault:
+            if fault.kind == "syntax" and tries > 1 and self._is_being_written(seen):
+                return SharedFile(self.survey, self.claims, self.others).judged(tries - 1)
             self._edit_fault(fault, theirs)
         except GsdlockError as error:
             self._fault(error.code, error.what, error.fix, theirs)
         return self
+
+    def _is_being_written(self, seen: Seen) -> bool:
+        """Whether the file is another one a moment later: a host writes it in place, and we read half."""
+        time.sleep(_PAUSE)
+        try:
+            return self.survey.look(self.spot)[0] != seen
+        except (GsdlockError, OSError):
+            return True
 
     def _judge(self, seen: Seen, status: os.stat_result | None, current: bytes | None) -> None:
         if self._foreign():
@@ -347,13 +364,13 @@ class SharedFile:
     # -- going back to bytes -----------------------------------------------------------------------------
 
     def _restored(self, seen: Seen) -> Kept | None:
-        """The version of the whole file that shall stand here again: only where nobody else has entries in
-        it, and where it is as we left it (or in any case, for the verb restore)."""
+        """The version of the whole file that shall stand here again: on a rollback only where nobody else has
+        entries in it, and where it is as we left it; for the verb restore in any case."""
         found = {claim.change.restores.get(self.spot.full) for claim in self.claims}
         kept = next(iter(found)) if len(found) == 1 else None
-        if kept is None or any(record.entries for _, record in self.others):
-            return None
         force = all(claim.change.force for claim in self.claims)
+        if kept is None or (not force and any(record.entries for _, record in self.others)):
+            return None
         left = all(
             (c.base.after if c.base is not None else None) == (seen.digest or None) for c in self.claims
         )

@@ -158,11 +158,6 @@ def text_of(node: Node) -> str:
     return "".join((*parts, node.tail, _CLOSERS[node.opener]))
 
 
-def is_container(node: Node) -> bool:
-    """Whether a node holds items: parsed, or still as the text of one."""
-    return isinstance(node, Flow) or node[0] in _CLOSERS
-
-
 def append(flow: Flow, item: Item, layout: Layout, syntax: Syntax) -> None:
     """Put `item` last, in the style of the container: no trailing comma unless there was one."""
     before = flow.tail

@@ -118,6 +118,8 @@ def walk(document: Document, change: Change, *, opening: bool = False) -> tuple[
 
     `opening`: a null that stands for an empty container becomes one, as something is about to go into it.
     """
+    if change.op is EditOp.BLOCK:
+        raise EditFault("shape", "a marked block has no place in this format")
     path = pointer_path(change.at)
     if document.data is ABSENT:
         return path
@@ -148,30 +150,24 @@ def held(document: Document, path: tuple[str, ...], change: Change) -> bool:
         return False
     if change.op is EditOp.APPEND_UNIQUE and not isinstance(theirs, list):
         return False  # a null that stands for an empty array
-    match change.op:
-        case EditOp.SET_IF_ABSENT:
-            return True
-        case EditOp.ENSURE:
-            return contains(theirs, change.value, strict=True)
-        case EditOp.APPEND_UNIQUE:
-            return any(contains(item, change.value, strict=True) for item in theirs)
-        case EditOp.BLOCK:
-            raise EditFault("shape", "a marked block has no place in this format")
+    if change.op is EditOp.APPEND_UNIQUE:
+        return any(contains(item, change.value, strict=True) for item in theirs)
+    return change.op is EditOp.SET_IF_ABSENT or contains(theirs, change.value, strict=True)
 
 
 def _joinable(theirs: Any, ours: Any, *, loosely: bool) -> bool:
     """Whether our object may go beside the members of theirs.
 
     It may where theirs holds nothing but objects (a table that exists only because something was put below
-    it), and none of them is at odds with ours. `loosely`: it was our object once, so members of any kind may
-    stand there, as long as none is at odds.
+    it) under other keys. `loosely`: it was our object once, so members of any kind may stand there, as long
+    as none is at odds with ours.
     """
     if not (isinstance(theirs, dict) and isinstance(ours, dict)):
         return False
-    if not loosely and not all(isinstance(value, dict) for value in theirs.values()):
-        return False
+    if not loosely:
+        return theirs.keys().isdisjoint(ours) and all(isinstance(value, dict) for value in theirs.values())
     return all(
-        contains(theirs[key], value, strict=True) or _joinable(theirs[key], value, loosely=loosely)
+        contains(theirs[key], value, strict=True) or _joinable(theirs[key], value, loosely=True)
         for key, value in ours.items()
         if key in theirs
     )

@@ -74,9 +74,6 @@ class YamlDocument(Document):
             if node is None:
                 return
             self._refuse_shared(node)
-            if node.kind is Kind.SEQUENCE and isinstance(part, int):
-                node = node.children[part] if part < len(node.children) else None
-                continue
             named = (
                 [pair for pair in node.pairs if key_of(pair[0]) == part] if node.kind is Kind.MAPPING else []
             )
@@ -267,8 +264,8 @@ class YamlDocument(Document):
             return
         segment = self._segment(path)
         around = self._existing(path[:-1])
-        if segment is None or around.flow:
-            raise self._fault("shape", "nothing can go into this null", around)
+        if segment is None:
+            raise AssertionError("only a null that opens is filled")
         key = around.pairs[self._index(around, path[-1])][0]
         style = self._style()
         self._splice(*segment, "")

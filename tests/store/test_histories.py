@@ -50,6 +50,7 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
             self.world = kind(self.folder / "home", self.folder / "data", self.folder / "state", Unflushed())
             self.written = 0
             self.users: dict[Path, str] = {}  # what the user wrote and has not changed or removed since
+            self.theirs: set[Path] = set()  # folders that held something of the user's
             if text:
                 self.world.root.mkdir()
                 (self.world.root / "settings.json").write_text(text)
@@ -78,6 +79,7 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
                 self.written += 1
                 place.write_text(f"the user's {self.written}")
                 self.users[place] = place.read_text()
+                self.theirs |= set(place.parents)
 
         @rule(path=st.sampled_from(PATHS))
         def user_deletes(self, path: str) -> None:
@@ -139,8 +141,9 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
             place = self.world.root / "settings.json"
             if place.exists():
                 assert "ours-" not in place.read_text()
-            empty = [p for p in self.world.home.rglob("*") if p.is_dir() and not list(p.iterdir())]
-            assert [p for p in empty if p != self.world.root] == []
+            # A folder that held something of the user's when we left it is theirs, also once it is empty.
+            folders = {p for p in self.world.home.rglob("*") if p.is_dir()} - self.theirs
+            assert [p for p in folders if p != self.world.root and not list(p.iterdir())] == []
             shutil.rmtree(self.folder)
 
     return Histories

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,6 +114,16 @@ def test_a_damaged_journal_is_told_and_nothing_is_touched(world: Any, cut: int) 
     path.write_bytes(sound)
     assert recover(world.store)[0].completed
     assert (world.root / "b.md").read_text() == "2"
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "a//x", ".", "a\0b"])
+def test_a_journal_that_leads_out_is_not_believed(journals: Journals, path: str) -> None:
+    operation = Operation(Step.TAKE, Place(0, path), 0, None, Kept(D[0], 0o644))
+    for forged in (replace(JOURNAL, operations=(operation,)), replace(JOURNAL, pruned=(Place(0, path),))):
+        journals.write(forged)
+        with pytest.raises(GsdlockError) as caught:
+            journals.read(JOURNAL.id, Phase.PREPARE)
+        assert caught.value.code == "E-JOURNAL-CORRUPT"
 
 
 def test_a_staging_folder_that_is_gone_is_told_and_nothing_is_guessed(world: Any) -> None:

@@ -244,6 +244,19 @@ def test_a_torn_write_of_the_host_is_waited_for(world: Any) -> None:
     assert data["whole"] is True and "greet.sh" in json.dumps(data)
 
 
+def test_a_file_that_is_being_written_while_we_first_look_is_looked_at_again(world: Any) -> None:
+    path = settings(world)
+
+    def half(_: int) -> None:
+        path.write_text('{"whole": ')
+        later.start()
+
+    later = threading.Timer(0.005, path.write_text, ['{"whole": true}'])
+    world.using(Meddling("read", "settings.json", half)).apply(world.wanted({}, [hook("greet.sh")]))
+    later.join()
+    assert json.loads(path.read_text())["whole"] is True
+
+
 # -- several gsdlocks ------------------------------------------------------------------------------------
 
 

@@ -76,3 +76,19 @@ def test_what_was_never_displaced_is_told(world: Any) -> None:
     with pytest.raises(GsdlockError) as caught:
         bringing_back(world.store, str(world.root / "a.md"))
     assert (caught.value.code, caught.value.status) == ("E-RESTORE-UNKNOWN", 5)
+
+
+def test_a_version_comes_back_though_another_target_has_entries_in_the_file(world: Any) -> None:
+    world.root.mkdir()
+    path = world.root / "settings.json"
+    path.write_text('{"mine": 1}\n')
+    world.apply(world.wanted({}, [hook("one")], target="one"))
+    world.apply(world.wanted({}, [hook("two")], target="two"))
+    before = path.read_text()
+    world.apply(world.wanted({}, [hook("one, newer")], target="one"))
+    assert path.read_text() != before
+    world.apply(bringing_back(world.store, str(path)))
+    assert path.read_text() == before
+    assert world.apply(world.wanted({}, [hook("two")], target="two")).generations == {}
+    assert world.apply(world.wanted({}, [hook("one, newer")], target="one")).generations == {}
+    assert path.read_text() == before

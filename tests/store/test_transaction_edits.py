@@ -152,6 +152,17 @@ def test_going_back_keeps_what_the_user_wrote_since(world: Any) -> None:
     assert "greet.sh" in path.read_text() and "greet2.sh" not in path.read_text()
 
 
+def test_going_back_does_not_bring_back_what_another_target_has_left_since(world: Any) -> None:
+    path = settings(world, "{}\n")
+    world.apply(world.wanted({"a.md": "1"}, target="one"))
+    world.apply(world.wanted({}, [hook("theirs.sh")], target="two"))
+    world.apply(world.wanted({}, [hook("theirs.sh"), hook("x.sh")], target="one"))
+    world.apply(world.change(None, target="two"))
+    world.apply(world.wanted({}, [hook("y.sh")], target="one"))
+    world.apply(going_back(world.store, "one@default", 1))
+    assert path.read_text() == "{}\n"
+
+
 def test_mode_is_kept_and_a_new_file_follows_the_umask(world: Any) -> None:
     path = settings(world)
     path.chmod(0o600)
