@@ -42,7 +42,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
 
 def _changes(session: Session, number: int | None) -> list[TargetChange]:
-    """Raises `GsdlockError`: E-NOTHING-INSTALLED, E-GENERATION-MISSING."""
+    """Raises `GsdlockError`: E-NOTHING-INSTALLED, E-GENERATION-UNKNOWN."""
     from ..capabilities.errors import input_error
     from ..store.restore import former_number, going_back
     from .installed import generations_of
@@ -59,7 +59,9 @@ def _changes(session: Session, number: int | None) -> list[TargetChange]:
         chosen = [g for g in current if number == 0 or number in store.generations.numbers(g.slug)]
         if not chosen:
             raise input_error(
-                "E-GENERATION-MISSING", f"no target has a generation {number}", "gsdlock history lists them."
+                "E-GENERATION-UNKNOWN",
+                f"no target has a generation {number}",
+                "gsdlock history lists them.",
             )
         return [going_back(store, g.slug, number) for g in chosen]
     last = max(g.created for g in current)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from ..lockfiles.model import Lock, LockedPack, Target
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 INSTALLED, LOCK, DISK = "@installed", "@lock", "@disk"
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """Targets by name, and the packs that they were made from."""
 
     targets: Mapping[str, Target]
@@ -80,7 +80,7 @@ def _from_path(session: Session, name: str) -> Lock:
 
 def _generation(session: Session, name: str) -> dict[str, Target]:
     from ..capabilities.errors import input_error, shown
-    from .installed import generations_of, target_of
+    from .installed import generations_of, held_target
 
     if not name[1:].isascii() or not name[1:].isdigit():
         raise input_error(
@@ -95,7 +95,7 @@ def _generation(session: Session, name: str) -> dict[str, Target]:
         if number in generations.numbers(current.slug):
             generation = generations.read(current.slug, number)
             if not generation.left:
-                found[generation.target] = target_of(session.blobs, generation.plan)
+                found[generation.target] = held_target(session.blobs, generation)
     if not found:
         raise input_error(
             "E-SIDE-UNKNOWN", f"no target has a generation {number}", "gsdlock history lists them."
@@ -104,7 +104,7 @@ def _generation(session: Session, name: str) -> dict[str, Target]:
 
 
 def _from_git(session: Session, name: str) -> Lock:
-    from ..capabilities.errors import input_error, shown
+    from ..capabilities.errors import input_error, missing, shown
     from ..lockfiles.read import read_lock
     from ..resolver.sources.process import SystemProcesses
 
@@ -113,7 +113,7 @@ def _from_git(session: Session, name: str) -> Lock:
     processes = SystemProcesses()
     git = processes.find("git", environment.variables.get("PATH", ""))
     if git is None:
-        raise input_error("E-GIT-ABSENT", "git is not on PATH", "Install git, or name the lock by its path.")
+        raise missing("E-GIT-ABSENT", "git is not on PATH", "Install git, or name the lock by its path.")
     if not revision or revision.startswith("-") or not path:
         raise input_error("E-SIDE-UNKNOWN", f"{shown(name)} is not git:REV:PATH", "git:HEAD~1:gsdlock.lock")
     # `./` makes git take the path relative to the working directory, as every other path here.

@@ -6,25 +6,29 @@ version to be pinned to, so its tree is read again each time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
 
 from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import GsdlockError, input_error, missing
-from ..capabilities.registry import Registry
+from ..capabilities.homes import check_scope
+from ..capabilities.model import Runtime
+from ..capabilities.registry import BUILTIN, Registry
 from ..lockfiles.model import Lock, LockedCapability, LockedPack, PackKind, target_data
-from .manifest import Manifest, PackEntry
-from .pack import Pack
+from .manifest import Manifest, PackEntry, TargetEntry
+from .once import PutOnce, read_once
+from .overlays import Given, Overlay
+from .pack import Pack, PackLayout
 from .packs import read_pack
-from .plan import PlannedTarget, plan_target
+from .plan import GSD_LEVEL, PlannedTarget, plan_target
 from .sources import fetch
 from .sources.base import PackSource, SourceContext
 
 _ALWAYS_READ = (PackKind.PATH, PackKind.BUILTIN)
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(Struct, frozen=True):
     """Which packs may move to another version: all of them, or those named."""
 
     everything: bool = False
@@ -35,8 +39,7 @@ class Upgrade:
         return self.everything or pack in self.names
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """A new lock and what a user should be told about it."""
 
     lock: Lock
@@ -49,50 +52,72 @@ def resolve(
     context: SourceContext,
     previous: Lock | None,
     upgrade: Upgrade,
+    given: Given | None = None,
 ) -> Resolution:
     """The lock of `manifest`. Content goes to the store of `context`; nothing else is written.
 
-    Raises `GsdlockError`: E-PACK-UNKNOWN for an upgrade of a pack that does not exist, E-RUNTIME-UNKNOWN,
-    E-PACK-… from sources, and whatever planning raises.
+    `registry` holds what is first party; overlays come from the manifest and from what the user installed
+    (`given`). Raises `GsdlockError`: E-PACK-UNKNOWN for an upgrade of a pack that does not exist,
+    E-RUNTIME-UNKNOWN, E-PACK-… from sources, E-OVERLAY-…, E-CONFINE-PLACE, and whatever planning raises.
     """
-    for name in sorted(upgrade.names - {p.name for p in manifest.packs}):
-        known = ", ".join(p.name for p in manifest.packs) or "none"
+    inputs = [*manifest.packs, *manifest.overlays]
+    for name in sorted(upgrade.names - {p.name for p in inputs}):
+        known = ", ".join(p.name for p in inputs) or "none"
         raise input_error(
             "E-PACK-UNKNOWN", f"there is no pack {name} to upgrade", f"The manifest has: {known}."
         )
-    former = {p.name: p for p in previous.packs} if previous else {}
-    kept = {
-        p.name: former[p.name]
-        for p in manifest.packs
-        if p.name in former
-        and former[p.name].kind is p.kind
-        and former[p.name].requested == p.requested
-        and p.kind not in _ALWAYS_READ
-        and not upgrade.admits(p.name)
+    kept = kept_pins(manifest.packs, previous.packs if previous else (), upgrade)
+    bundles = kept_pins(manifest.overlays, previous.overlays if previous else (), upgrade)
+    return _build(manifest, registry, context, kept, _Bundles(given or Given(), bundles, locked=False))
+
+
+class _Bundles(Struct, frozen=True):
+    """What `_build` needs to know of overlays: see `overlays.load`."""
+
+    given: Given
+    pins: Mapping[str, LockedPack]
+    locked: bool
+
+
+def kept_pins(
+    entries: Sequence[PackEntry], former: Sequence[LockedPack], upgrade: Upgrade | None = None
+) -> dict[str, LockedPack]:
+    """The pins that stay: asked for as before, of a kind that has versions, and not to be upgraded."""
+    before = {p.name: p for p in former}
+    return {
+        e.name: before[e.name]
+        for e in entries
+        if e.name in before
+        and before[e.name].kind is e.kind
+        and before[e.name].requested == e.requested
+        and e.kind not in _ALWAYS_READ
+        and not (upgrade is not None and upgrade.admits(e.name))
     }
-    return _build(manifest, registry, context, kept)
 
 
-def rebuild(manifest: Manifest, registry: Registry, context: SourceContext, lock: Lock) -> None:
+def rebuild(
+    manifest: Manifest, registry: Registry, context: SourceContext, lock: Lock, given: Given | None = None
+) -> None:
     """Bring all content that `lock` names into the store, from its pinned inputs.
 
-    Raises `GsdlockError` (status 5): E-PACK-INTEGRITY or E-PACK-TREE when an input is not what was locked,
-    E-LOCK-REBUILD naming the first files when the same inputs no longer give the locked content, and
-    E-PACK-UNKNOWN when the manifest has no pack of a locked name.
+    Raises `GsdlockError`: E-PACK-INTEGRITY or E-PACK-TREE (status 5) when an input is not what was locked,
+    E-LOCK-REBUILD (5) naming the first files when the same inputs no longer give the locked content, and
+    E-PACK-UNKNOWN (3) when the manifest has no pack of a locked name.
     """
     kept = {p.name: p for p in lock.packs}
     absent = sorted(set(kept) - {p.name for p in manifest.packs})
     if absent:
-        raise missing(
+        raise input_error(
             "E-PACK-UNKNOWN",
             f"the lock pins pack {', '.join(absent)}, which the manifest does not have",
             "Make manifest and lock agree again: gsdlock resolve.",
         )
+    bundles = _Bundles(given or Given(), {o.name: o for o in lock.overlays}, locked=True)
     try:
-        made = _build(manifest, registry, context, kept).lock
+        made = _build(manifest, registry, context, kept, bundles).lock
     except GsdlockError as fault:
         if fault.code == "E-PACK-TREE":
-            fault.details = (*fault.details, *_moved_files(manifest, registry, context, lock))
+            fault.details = (*fault.details, *_moved_files(manifest, registry, context, lock, bundles))
         raise
     if made.plan == lock.plan:
         return
@@ -105,28 +130,40 @@ def rebuild(manifest: Manifest, registry: Registry, context: SourceContext, lock
 
 
 def _build(
-    manifest: Manifest, registry: Registry, context: SourceContext, kept: dict[str, LockedPack]
+    manifest: Manifest,
+    first_party: Registry,
+    context: SourceContext,
+    kept: dict[str, LockedPack],
+    bundles: _Bundles,
 ) -> Resolution:
+    from .overlays import load, merged_registry, packs_for, pins_for
+
     packs: dict[str, Pack] = {}
     pins: list[LockedPack] = []
     faults: list[GsdlockError] = []
     for entry in manifest.packs:
         try:
-            pack, pin = _pack(entry, manifest, registry, context, kept.get(entry.name))
+            pack, pin = _pack(entry, manifest, first_party, context, kept.get(entry.name))
         except GsdlockError as fault:
             faults.append(fault)
             continue
-        packs[entry.name] = pack
+        packs[entry.name] = read_once(pack)
         pins.append(pin)
     _raise_first(faults)
+    overlays = load(manifest, context, bundles.given, bundles.pins, locked=bundles.locked)
+    registry = merged_registry(first_party, overlays)
     planned: list[PlannedTarget] = []
+    sink = PutOnce(context.blobs)
     for target in manifest.targets:
         try:
-            runtime = registry.runtime(target.runtime)
             names = [p.name for p in manifest.packs_of(target)]
             chosen = [packs[name] for name in names]
-            used = [pin for pin in pins if pin.name in names]
-            planned.append(plan_target(target, runtime, chosen, used, context.blobs))
+            runtime = registry.runtime(target.runtime)
+            if registry.origin(runtime.id) != BUILTIN:
+                _check_host(target, runtime, chosen, registry, manifest, context, bundles.given)
+            added = [read_once(p) for p in packs_for(target, overlays, manifest.of_user)]
+            used = [pin for pin in pins if pin.name in names] + pins_for(target, added, overlays)
+            planned.append(plan_target(target, runtime, [*chosen, *added], used, sink))
         except GsdlockError as fault:
             faults.append(fault)
     _raise_first(faults)
@@ -138,9 +175,46 @@ def _build(
         packs=tuple(sorted(pins, key=lambda p: p.name)),
         capabilities=_capabilities(planned, registry, packs),
         targets=tuple(sorted((p.target for p in planned), key=lambda t: t.name)),
+        overlays=_used(overlays, planned),
     )
     notices = [f"pack {name}: {notice}" for name, pack in packs.items() for notice in pack.notices]
     return Resolution(lock, (*notices, *(n for p in planned for n in p.notices)))
+
+
+def _check_host(
+    target: TargetEntry,
+    runtime: Runtime,
+    packs: Sequence[Pack],
+    registry: Registry,
+    manifest: Manifest,
+    context: SourceContext,
+    given: Given,
+) -> None:
+    """What a third-party host must keep besides its descriptor. Raises E-OVERLAY-ENGINES, E-CONFINE-PLACE."""
+    import os
+
+    from .overlay_roots import check_roots
+    from .overlays import check_engines
+
+    level = next((p.version for p in packs if p.layout is PackLayout.GSD and p.version), GSD_LEVEL)
+    check_engines(runtime, level)
+    check_scope(runtime, target.scope)
+    check_roots(
+        runtime,
+        target.scope,
+        registry,
+        context.environment,
+        manifest.folder,
+        exists=os.path.exists,
+        real=given.real,
+        shared=target.share_roots,
+    )
+
+
+def _used(overlays: Sequence[Overlay], planned: Sequence[PlannedTarget]) -> tuple[LockedPack, ...]:
+    """The overlays that the lock pins: all that the manifest declares, and the user's that a target uses."""
+    names = {p.target.runtime for p in planned} | {f for p in planned for f in p.target.features}
+    return tuple(o.pin for o in overlays if o.declared or o.id in names)
 
 
 def _pack(
@@ -180,14 +254,16 @@ def _capabilities(
 ) -> tuple[LockedCapability, ...]:
     """Every descriptor in use, sorted by id: runtimes, and the features that are active somewhere."""
     pins: dict[str, LockedCapability] = {}
-    first_party = registry.features
+    known_features = registry.features
     for plan in planned:
         runtime = registry.runtime(plan.target.runtime)
-        pins[runtime.id] = LockedCapability(runtime.id, "runtime", runtime.version, "builtin", runtime.digest)
+        pins[runtime.id] = LockedCapability(
+            runtime.id, "runtime", runtime.version, registry.origin(runtime.id), runtime.digest
+        )
         for feature in plan.features.values():
-            builtin = first_party.get(feature.id)
-            origin = "builtin"
-            if builtin is None or builtin.digest != feature.digest:
+            known = known_features.get(feature.id)
+            origin = registry.origin(feature.id) if known is not None else ""
+            if known is None or known.digest != feature.digest:
                 origin = "pack:" + next(
                     p.name for p in sorted(packs.values(), key=lambda p: p.name) if feature in p.features
                 )
@@ -209,14 +285,16 @@ def _raise_first(faults: Sequence[GsdlockError]) -> None:
     raise first
 
 
-def _moved_files(manifest: Manifest, registry: Registry, context: SourceContext, lock: Lock) -> list[str]:
+def _moved_files(
+    manifest: Manifest, registry: Registry, context: SourceContext, lock: Lock, bundles: _Bundles
+) -> list[str]:
     """Which locked files come out otherwise, when a pack without a version is no longer what it was.
 
     A tree digest does not tell which of its files moved; planning once more from what is there now does.
     """
     kept = {p.name: p for p in lock.packs if p.kind not in _ALWAYS_READ}
     try:
-        return _differences(lock, _build(manifest, registry, context, kept).lock)
+        return _differences(lock, _build(manifest, registry, context, kept, bundles).lock)
     except GsdlockError as fault:
         return [f"{fault.code}: {fault.what}"]
 

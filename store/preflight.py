@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..capabilities.errors import Exit, shown
 from .choices import Choices, PreflightError, Problem
@@ -22,8 +24,7 @@ from .store import Store
 from .survey import Survey, TargetChange
 
 
-@dataclass(frozen=True, slots=True)
-class Preflight:
+class Preflight(Struct, frozen=True):
     """What is to be done. `items` are all steps as the gate sees them, in the order of the targets.
 
     `generations` are the next ones, by slug, of the targets whose record changes at all (number, time and
@@ -124,18 +125,24 @@ def _wanted_roots(survey: Survey, change: TargetChange) -> dict[str, Pinned]:
 
 
 def _bound(survey: Survey, change: TargetChange) -> None:
-    """An installation's global targets belong to one manifest."""
-    current, wanted = survey.currents.get(change.slug), change.next
-    if current is None or wanted is None or current.left or survey.choices.take_over:
+    """An installation's global targets belong to one manifest, all of them."""
+    wanted = change.next
+    if wanted is None or wanted.scope != "global" or survey.choices.take_over:
         return
-    if wanted.scope == "global" and current.manifest != wanted.manifest:
+    others = [
+        g.manifest
+        for g in survey.currents.values()
+        if not g.left and g.scope == "global" and g.installation == wanted.installation
+    ]
+    other = next((manifest for manifest in others if manifest != wanted.manifest), None)
+    if other is not None:
         survey.refuse(
             "E-INSTALLATION-BOUND",
             wanted.target,
             "",
             wanted.manifest,
-            f"target {wanted.target} of the installation {shown(wanted.installation)} belongs to "
-            f"{shown(current.manifest, 400)}",
+            f"the installation {shown(wanted.installation)}, to which target {wanted.target} would belong, is "
+            f"that of {shown(other, 400)}",
             'Give this manifest another name (name = "…"), or take the installation over with --take-over.',
         )
 
@@ -169,7 +176,7 @@ def _clashes(survey: Survey, files: FilesPlan, edits: EditsPlan) -> None:
     target = survey.name_of(survey.changes[0]) if survey.changes else ""
     for full in files.paths.keys() & edits.paths.keys():
         survey.refuse(
-            "E-PLAN-CLASH",
+            "E-TARGET-CLASH",
             target,
             files.paths[full],
             full,

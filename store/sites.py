@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..capabilities.errors import GsdlockError, shown
 from .drift import Fate, Next, Ruling, Say, Seen, judge_file, short_diff
@@ -19,8 +21,7 @@ from .survey import Spot, Survey, TargetChange
 from .wanted import Wanted, WantedFile, wanted_from_generation
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What one target says about one path: our record of it (`base`) and what the plan wants there."""
 
     change: TargetChange
@@ -133,7 +134,7 @@ class Site:
         for other in self.wanting[1:]:
             if other.next != first.next:
                 self._problem(
-                    "E-PLAN-CLASH",
+                    "E-TARGET-CLASH",
                     f"targets {first.target} and {other.target} want different files at {self._shown()}",
                     "Give one of them another scope, or disable what brings the file, and resolve again.",
                 )
@@ -150,7 +151,7 @@ class Site:
         for generation, record in self.others:
             if self.first.next is not None and record.digest != self.first.next.digest:
                 self._problem(
-                    "E-PLAN-CLASH",
+                    "E-TARGET-CLASH",
                     f"target {shown(generation.target)} also has {self._shown()}, in another version",
                     f"Apply {shown(generation.target)} in the same run.",
                 )

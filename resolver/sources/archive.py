@@ -21,12 +21,13 @@ def gather(source: PackSource, context: SourceContext, locked: LockedPack | None
     """The files of the archive, after its bytes were compared with what the lock and the manifest say.
 
     A top folder that all members share is taken off. Raises E-ARCHIVE-MISSING, E-ARCHIVE-FILE,
-    E-ARCHIVE-SIZE, E-PACK-INTEGRITY, E-PACK-SUBDIRECTORY, E-OFFLINE, E-DOWNLOAD-…, E-UNPACK-….
+    E-ARCHIVE-UNREADABLE, E-ARCHIVE-SIZE, E-INTEGRITY-FORM, E-PACK-INTEGRITY, E-PACK-SUBDIRECTORY, E-OFFLINE,
+    E-DOWNLOAD-…, E-UNPACK-….
     """
     wanted = locked.integrity if locked is not None else source.integrity
     if wanted and not is_integrity(wanted):
         raise input_error(
-            "E-PACK-INTEGRITY",
+            "E-INTEGRITY-FORM",
             f"{source.subject}: {shown(wanted, 120)} is not `sha512-` with the base64 of 64 bytes",
             "Copy the integrity anew.",
         )
@@ -62,14 +63,15 @@ def _read_file(source: PackSource, context: SourceContext) -> bytes:
     try:
         # Non-blocking: a FIFO of that name must not hang us.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise input_error(
+                "E-ARCHIVE-FILE",
+                f"{source.subject}: {shown(path, 400)} is not a file",
+                'For a folder write `path = "…"` in place of `archive = "…"`.',
+                where=shown(path, 400),
+            )
         with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise input_error(
-                    "E-ARCHIVE-FILE",
-                    f"{source.subject}: {shown(path, 400)} is not a file",
-                    'For a folder write `path = "…"` in place of `archive = "…"`.',
-                    where=shown(path, 400),
-                )
             data = file.read(limit + 1)
     except FileNotFoundError:
         raise missing(
@@ -80,7 +82,7 @@ def _read_file(source: PackSource, context: SourceContext) -> bytes:
         ) from None
     except OSError as error:
         raise missing(
-            "E-ARCHIVE-FILE",
+            "E-ARCHIVE-UNREADABLE",
             f"{source.subject}: {shown(path, 400)} cannot be read: {error.strerror}",
             "Make it a readable file.",
             where=shown(path, 400),

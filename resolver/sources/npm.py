@@ -32,7 +32,7 @@ def gather(source: PackSource, context: SourceContext, locked: LockedPack | None
     """The files of the package, without the folder that every npm tarball wraps them in.
 
     Raises E-NPM-NAME, E-NPM-RANGE, E-NPM-ABSENT, E-NPM-NOT-FOUND, E-NPM-NO-VERSION, E-NPM-FAILED,
-    E-NPM-ANSWER, E-OFFLINE, E-PACK-LOCKED, E-PACK-INTEGRITY, E-UNPACK-….
+    E-NPM-ANSWER, E-OFFLINE, E-PACK-LOCKED, E-PACK-INTEGRITY, E-NPM-NO-SHA512, E-UNPACK-….
     """
     name = source.spec
     if len(name) > 214 or not _NAME.fullmatch(name) or name.startswith(("-", "~")):
@@ -140,7 +140,7 @@ class _Npm:
         found = [word for word in integrity.split() if is_integrity(word)]
         if not found:
             raise refused(
-                "E-PACK-INTEGRITY",
+                "E-NPM-NO-SHA512",
                 f"{self._source.subject}: the registry states no sha512 for {self._source.spec}@{version}",
                 "Use a newer version, or the tarball as an archive with an integrity of your own.",
             )

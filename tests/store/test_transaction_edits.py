@@ -15,6 +15,7 @@ from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.choices import PreflightError
 from gsdlock.store.items import Item
 from gsdlock.store.restore import going_back
+from gsdlock.store.wanted import Objection
 
 MINE = """{
     // my own
@@ -316,10 +317,12 @@ def test_a_folder_or_fifo_is_refused(world: Any, kind: str) -> None:
 def test_what_no_host_would_take_is_refused_before_anything_is_written(world: Any) -> None:
     path = settings(world)
 
-    def validate(data: bytes) -> None:
-        raise refusal("E-HOST-SHAPE", "the host knows no such hook", "Use another.")
+    def validate(before: bytes | None, after: bytes) -> list[Objection]:
+        assert before == MINE.encode()
+        return [Objection("/hooks/Stop", "is no event of this host")]
 
-    wanted = world.wanted({"a.md": "A"}, [hook("x")], validators={"config:settings.json": validate})
+    plan = world.wanted({"a.md": "A"}, [hook("x")])
+    wanted = world.change(plan, validators={"config:settings.json": validate})
     assert codes(world, wanted) == ["E-HOST-SHAPE"]
     assert path.read_text() == MINE
 
@@ -439,8 +442,8 @@ def test_targets_that_come_and_go_one_by_one_in_any_order_leave_no_trace(world: 
 def test_two_targets_that_want_one_file_alike_share_it(world: Any) -> None:
     world.apply(world.wanted({"x.md": "1"}, target="one"), world.wanted({"x.md": "1"}, target="two"))
     alone = world.wanted({"x.md": "2"}, target="one")
-    assert codes(world, alone) == ["E-PLAN-CLASH"]
-    assert codes(world, alone, world.wanted({"x.md": "3"}, target="two")) == ["E-PLAN-CLASH"]
+    assert codes(world, alone) == ["E-TARGET-CLASH"]
+    assert codes(world, alone, world.wanted({"x.md": "3"}, target="two")) == ["E-TARGET-CLASH"]
     world.apply(alone, world.wanted({"x.md": "2"}, target="two"))
     world.apply(world.change(None, target="one"))
     assert (world.root / "x.md").read_text() == "2"

@@ -11,7 +11,6 @@ import subprocess
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from gsdlock.resolver.sources import fetch
 from gsdlock.resolver.sources.base import Fetched, Limits, PackSource, SourceContext
 from gsdlock.resolver.sources.download import check_url
 from gsdlock.resolver.sources.downloads import integrity_of, is_integrity, recall, remember
+from msgspec.structs import replace
 
 Source = Callable[..., PackSource]
 Refused = Callable[..., Any]
@@ -75,7 +75,7 @@ class TestFile:
         blobs.data.clear()
         with refused("E-PACK-INTEGRITY", "pack demo", "manifest", status=5):
             fetch(source("archive", "pack.tgz", integrity=integrity_of(b"other")), context, None)
-        with refused("E-PACK-INTEGRITY", "sha512-"):
+        with refused("E-INTEGRITY-FORM", "sha512-", status=3):
             fetch(source("archive", "pack.tgz", integrity="sha512-short"), context, None)
         assert not blobs.data
 
@@ -95,7 +95,7 @@ class TestFile:
     ) -> None:
         with refused("E-ARCHIVE-MISSING", "pack.tgz", status=5):
             fetch(source("archive", "pack.tgz"), context, None)
-        with refused("E-ARCHIVE-FILE"):
+        with refused("E-ARCHIVE-FILE", status=3):
             fetch(source("archive", "."), context, None)
         os.mkfifo(tmp_path / "pipe.tgz")
         with refused("E-ARCHIVE-FILE", "pipe.tgz"):

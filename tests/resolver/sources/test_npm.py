@@ -14,7 +14,6 @@ import os
 import sys
 import tarfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import pytest
 from gsdlock.lockfiles.model import LockedPack, PackKind
 from gsdlock.resolver.sources import fetch
 from gsdlock.resolver.sources.base import Fetched, PackSource, SourceContext
+from msgspec.structs import replace
 
 Source = Callable[..., PackSource]
 Refused = Callable[..., Any]
@@ -229,7 +229,7 @@ class TestIntegrity:
     ) -> None:
         registry.packages["@scope/pack"]["versions"]["1.2.3"]["integrity"] = stated
         registry.save()
-        with refused("E-PACK-INTEGRITY", "no sha512"):
+        with refused("E-NPM-NO-SHA512", "no sha512", status=4):
             fetch(source("npm", "@scope/pack"), with_npm, None)
 
     def test_the_locked_version_and_bytes_come_back(
