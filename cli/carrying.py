@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from .render import Outcome, plural, tell
 
@@ -17,17 +18,24 @@ if TYPE_CHECKING:
     from ..store.choices import Choices
     from ..store.gate import Settled
     from ..store.items import Item
+    from ..store.ledger import Ledger
     from ..store.policy import Policy
     from ..store.recovery import Recovered
     from ..store.survey import TargetChange
+    from ..store.transaction import Outcome as Denied
     from ..store.transaction import Result
     from .session import Session
 
 RISKS = ("read-only", "low", "moderate", "high", "critical")
 
 
-def common_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of verbs that change targets."""
+def common_arguments(
+    parser: argparse.ArgumentParser,
+    choices: Sequence[str] = ("ours", "theirs", "adopt"),
+    *,
+    partial: bool = True,
+) -> None:
+    """The options of verbs that change targets; `choices` and `partial` are those that mean something there."""
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be done and asked; do nothing"
     )
@@ -39,10 +47,12 @@ def common_arguments(parser: argparse.ArgumentParser) -> None:
         ("theirs", "keep what you changed of ours, and remember that it is held back"),
         ("adopt", "take over files of yours that are in the way; they are kept in the store"),
     ):
-        parser.add_argument(
-            f"--{name}", metavar="PATH", nargs="?", const="*", action="append", default=[], help=text
-        )
-    parser.add_argument("--partial", action="store_true", help="go ahead without what is denied")
+        if name in choices:
+            parser.add_argument(
+                f"--{name}", metavar="PATH", nargs="?", const="*", action="append", default=[], help=text
+            )
+    if partial:
+        parser.add_argument("--partial", action="store_true", help="go ahead without what is denied")
     parser.add_argument(
         "--unsafe-auto-allow", action="store_true", help="allow everything unseen; recorded as such"
     )
@@ -53,9 +63,9 @@ def choices_of(options: argparse.Namespace) -> Choices:
     from ..store.choices import Choices
 
     return Choices(
-        adopt=frozenset(map(full_name, options.adopt)),
-        ours=frozenset(map(full_name, options.ours)),
-        theirs=frozenset(map(full_name, options.theirs)),
+        adopt=frozenset(map(full_name, getattr(options, "adopt", ()))),
+        ours=frozenset(map(full_name, getattr(options, "ours", ()))),
+        theirs=frozenset(map(full_name, getattr(options, "theirs", ()))),
         move=getattr(options, "move", False),
         take_over=getattr(options, "take_over", False),
     )
@@ -76,51 +86,69 @@ def carry_out(
     changes: Sequence[TargetChange],
     nothing: str = "nothing to do",
     inspect: Callable[[Sequence[Item]], None] | None = None,
+    flag: Callable[[Sequence[Item]], Sequence[Item]] | None = None,
 ) -> Outcome:
     """Run the transaction (or only show it, under `--dry-run`), with gate and ledger around it.
 
     `nothing` is what is said where there was nothing to do. `inspect` sees the items before anything is
-    decided, and may refuse. Raises what the transaction raises.
+    decided, and may refuse; `flag` may add to their descriptions. Raises what the transaction raises.
     """
     from ..store.transaction import preview, run
+    from .host_files import with_host_rules
 
     choices = choices_of(options)
+    changes = with_host_rules(session, changes)
     if options.dry_run:
         items = preview(session.store, changes, choices)
         if inspect is not None:
             inspect(items)
-        return _dry_outcome(session, options, items)
+        return _dry_outcome(session, options, _described(session, items, flag))
     receipts = _Receipts(session)
 
     def decide(items: Sequence[Item]) -> Settled:
         if inspect is not None:
             inspect(items)
-        settled = _settle(session, options, items)
+        settled = _settle(session, options, _described(session, items, flag))
         receipts.plan(settled)
         return settled
 
     try:
         result = run(session.store, changes, choices, decide)
-    except Exception:
+    except BaseException:
         receipts.undone()
         raise
     receipts.outcomes(result)
     return _outcome(result, nothing, receipts.messages)
 
 
+def _described(
+    session: Session, items: Sequence[Item], flag: Callable[[Sequence[Item]], Sequence[Item]] | None
+) -> Sequence[Item]:
+    """The items as they are shown and recorded: places below the home in their short form, and flagged."""
+    from msgspec.structs import replace
+
+    home = session.environment.home
+    if home is not None and home != "/":
+        items = [
+            replace(i, description=i.description.replace(f"{home}/", "~/")) if home in i.description else i
+            for i in items
+        ]
+    return items if flag is None else flag(items)
+
+
+@cache
 def policy_of(session: Session) -> Policy:
-    """The rules in force: the user's own file first, then the project's. Raises E-POLICY-…."""
+    """The rules in force: the user's own file first, then the project's. Their warnings are told once.
+
+    Raises `GsdlockError` E-POLICY-….
+    """
     from ..resolver.finding import user_manifest
-    from ..resolver.manifest import read_manifest
     from ..store.policy import Layer, Rules, merged, read_rules
-    from .session import read_file
 
     user_path = user_manifest(session.environment.folders.config)
     user, project = Rules(), Rules()
-    data = read_file(user_path)
-    if data is not None:
-        own = read_manifest(data, user_path, session.environment)
-        user = read_rules(own.policy, Layer.USER, where=user_path, user_file=user_path)
+    if session.own is not None:
+        user = read_rules(session.own.policy, Layer.USER, where=user_path, user_file=user_path)
     if session.manifest_path is not None and not session.manifest.of_user:
         manifest = session.manifest
         project = read_rules(
@@ -152,7 +180,7 @@ def _settle(session: Session, options: argparse.Namespace, items: Sequence[Item]
         policy_of(session),
         resolver,
         allow=[Risk(r) for r in options.allow],
-        partial=options.partial,
+        partial=getattr(options, "partial", False),
     )
 
 
@@ -166,21 +194,27 @@ class _Receipts:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._id = ""
-        self._allowed: list[tuple[str, str]] = []
+        self._ledger: Ledger | None = None  # open from the plan to its outcomes
+        self._allowed: dict[tuple[str, str], bool] = {}  # whether it changes anything, by target and key
         self.messages: list[str] = []
 
     def plan(self, settled: Settled) -> None:
-        import uuid
-
         from ..store.ledger import open_ledger
 
         store = self._session.store
-        self._id = uuid.uuid4().hex
-        with open_ledger(store.fs, store.state, store.now) as ledger:
-            self.messages += ledger.messages
+        self._id = os.urandom(16).hex()
+        ledger = open_ledger(store.fs, store.state, store.now)
+        self.messages += ledger.messages
+        try:
             ledger.record_plan(self._id, settled.items, settled.decisions)
-        pairs = zip(settled.items, settled.decisions, strict=True)
-        self._allowed = [(i.target, i.key) for i, d in pairs if d.allow]
+        except BaseException:
+            ledger.close()
+            raise
+        self._ledger = ledger
+        for item, decision in zip(settled.items, settled.decisions, strict=True):
+            if decision.allow:  # two items of a key (it leaves one folder, comes into another) are one here
+                key = (item.target, item.key)
+                self._allowed[key] = item.changes or self._allowed.get(key, False)
 
     def outcomes(self, result: Result) -> None:
         """What was allowed was done, but for targets that a denial left as they were."""
@@ -191,19 +225,16 @@ class _Receipts:
         self._close(lambda target: "undone")
 
     def _close(self, outcome_of: Callable[[str], str]) -> None:
-        if not self._id:
+        if self._ledger is None:
             return
-        from ..capabilities.errors import GsdlockError
         from ..store.ledger import Outcome as Receipt
-        from ..store.ledger import open_ledger
 
-        store = self._session.store
-        try:
-            with open_ledger(store.fs, store.state, store.now) as ledger:
-                closed = {key: Receipt(outcome_of(key[0])) for key in self._allowed}
-                self.messages += ledger.record_outcomes(self._id, closed)
-        except GsdlockError as fault:
-            self.messages.append(f"the outcome is not in the ledger: {fault.what}")
+        with self._ledger as ledger:
+            closed = {
+                key: Receipt(outcome_of(key[0]) if changes else "unchanged")
+                for key, changes in self._allowed.items()
+            }
+            self.messages += ledger.record_outcomes(self._id, closed)
 
 
 def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[Item]) -> Outcome:
@@ -241,10 +272,17 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str]) -> Outcome:
         number = next((n for slug, n in result.generations.items() if slug.split("@")[0] == target), None)
         what = ", ".join(f"{op} {n}" for op, n in sorted(counts.items()))
         lines.append(f"{target}: {what}" + (f"; generation {number}" if number else ""))
-    lines += [f"{target}: denied, left as it was" for target in sorted(result.unchanged)]
-    lines += [f"the former version of {path} is kept: gsdlock restore {path}" for path in result.kept]
-    lines += [*result.downgrades, *messages]
-    if not done and not result.unchanged:
+    denied = [o for o in result.outcomes if not o.decision.allow]
+    for target in dict.fromkeys(o.item.target for o in denied):
+        left = target in result.unchanged
+        lines.append(
+            f"{target}: denied, left as it was" if left else f"{target}: left out, as it was denied:"
+        )
+        lines += denied_lines([o for o in denied if o.item.target == target])
+    held = _held_lines(result)
+    kept = [f"the former version of {path} is kept: gsdlock restore {path}" for path in result.kept]
+    lines += [*bounded(held), *bounded(kept), *result.downgrades, *messages]
+    if not (done or denied or held):
         lines.append(nothing)
     data: dict[str, Any] = {
         "generations": dict(result.generations),
@@ -266,6 +304,38 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str]) -> Outcome:
     from ..capabilities.errors import Exit
 
     return Outcome(Exit.REFUSED if result.unchanged else 0, data, lines)
+
+
+_MOST_LINES = 12
+
+
+def bounded(lines: Sequence[str], more: str = "and {} more") -> list[str]:
+    """The first lines of one kind, and how many there are more."""
+    rest = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], more.format(rest)] if rest > 0 else list(lines)
+
+
+def denied_lines(denied: Sequence[Denied]) -> list[str]:
+    """What was denied of one target, and who did it; bounded."""
+    lines = [
+        f"  {o.item.op.value} {named(o.item)} ({o.item.risk.value}, {o.decision.decided_by})" for o in denied
+    ]
+    return bounded(lines, "  and {} more; gsdlock log -v shows all")
+
+
+def named(item: Item) -> str:
+    """The key of an item without the digest of an entry's value, which says nothing to people."""
+    return item.key.split("#sha256:")[0]
+
+
+def _held_lines(result: Result) -> list[str]:
+    """What is held back in the generations that were made, one line an item."""
+    made = {slug.split("@")[0] for slug in result.generations}
+    return [
+        f"{o.item.target}: {named(o.item)} stays as you have it, held back until --ours"
+        for o in result.outcomes
+        if o.item.op.value == "hold-back" and o.item.target in made
+    ]
 
 
 def recovered_line(recovered: Recovered) -> str:

@@ -14,29 +14,37 @@ from typing import TYPE_CHECKING, Any
 from .render import Outcome, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..store.ledger import Event
     from .session import Session
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the verb."""
-    parser.add_argument("--since", metavar="N", type=int, default=0, help="only receipts after number N")
+    parser.add_argument("--since", metavar="N", type=_number, default=0, help="only receipts after number N")
     parser.add_argument("--kind", metavar="KIND", help="only receipts of this kind: plan, outcomes")
 
 
-def run(session: Session, options: argparse.Namespace) -> Outcome:
-    """List the receipts. See the module's text."""
-    import os
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError("a receipt has no negative number")
+    return number
 
-    from ..store.ledger import open_ledger
-    from ..store.ledger_file import ledger_path
+
+def run(session: Session, options: argparse.Namespace) -> Outcome:
+    """List the receipts. See the module's text.
+
+    Raises `GsdlockError`: E-LOG-KIND, E-LEDGER-DAMAGED, E-LEDGER-VERSION.
+    """
+    from ..store.ledger import read_events
 
     store = session.store
-    if not os.path.exists(ledger_path(store.state)):
-        return Outcome(0, {"events": []}, ["no receipt yet"])
-    with open_ledger(store.fs, store.state, store.now) as ledger:
-        events = ledger.events(options.since, options.kind)
-        messages = list(ledger.messages)
+    found = read_events(store.fs, store.state)
+    if options.kind is not None:
+        _check_kind(options.kind, [e.kind for e in found])
+    events = [e for e in found if e.sequence > options.since and options.kind in (None, e.kind)]
     lines = [line for event in events for line in _lines(event, options.verbose)]
     rows = [
         {
@@ -49,7 +57,22 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         }
         for e in events
     ]
-    return Outcome(0, {"events": rows, "messages": messages}, [*messages, *(lines or ["no receipt yet"])])
+    nothing = f"no receipt of the {len(found)} is meant" if found else "no receipt yet"
+    return Outcome(0, {"events": rows}, lines or [nothing])
+
+
+def _check_kind(kind: str, there: Sequence[str]) -> None:
+    from ..capabilities.errors import shown, usage_error
+    from ..capabilities.tables import nearest
+    from ..store.ledger import KINDS
+
+    known = sorted({*KINDS, *there})
+    if kind not in known:
+        raise usage_error(
+            "E-LOG-KIND",
+            f"there are no receipts of kind {shown(kind)}{nearest(kind, known)}",
+            f"Kinds: {', '.join(map(shown, known))}.",
+        )
 
 
 def _lines(event: Event, verbose: bool) -> list[str]:

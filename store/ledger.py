@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ..capabilities.errors import Exit, GsdlockError, missing, shown
 from .filesystem import FileSystem
@@ -39,6 +40,9 @@ from .ledger_schema import (
 if TYPE_CHECKING:
     import sqlite3
 
+KINDS = ("plan", "outcomes", "ledger-salvaged")
+"""The kinds of events that gsdlock itself records."""
+
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
 Key = tuple[str, str]
 
@@ -46,17 +50,17 @@ Key = tuple[str, str]
 class Outcome(StrEnum):
     """What came of an item that was allowed.
 
-    done: it was carried out. undone: its transaction went back. withheld: its target was left unchanged,
-    because another item of it was denied.
+    done: it was carried out. unchanged: it changes nothing, so there was nothing to do. undone: its
+    transaction went back. withheld: its target was left unchanged, because another item of it was denied.
     """
 
     DONE = "done"
+    UNCHANGED = "unchanged"
     UNDONE = "undone"
     WITHHELD = "withheld"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One receipt. `at` is RFC 3339 UTC with milliseconds; `transaction_id` is empty where it has none.
 
     `intact` is false where the digest does not match: then nothing that it says can be relied on, and

@@ -56,6 +56,25 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             for verb in ("UPDATE", "DELETE")
         ),
     ),
+    # `unchanged` became an outcome: what was allowed and stood already is not counted as done.
+    (
+        """CREATE TABLE outcomes_wider (
+            transaction_id TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            outcome TEXT NOT NULL CHECK (outcome IN ('done', 'unchanged', 'undone', 'withheld')),
+            event INTEGER NOT NULL REFERENCES events (sequence),
+            PRIMARY KEY (transaction_id, position),
+            FOREIGN KEY (transaction_id, position) REFERENCES plan_items (transaction_id, position)
+        ) WITHOUT ROWID""",
+        "INSERT INTO outcomes_wider SELECT transaction_id, position, outcome, event FROM outcomes",
+        "DROP TABLE outcomes",
+        "ALTER TABLE outcomes_wider RENAME TO outcomes",
+        *(
+            f"""CREATE TRIGGER outcomes_no_{verb.lower()} BEFORE {verb} ON outcomes
+            BEGIN SELECT RAISE(ABORT, 'receipts are only ever added'); END"""
+            for verb in ("UPDATE", "DELETE")
+        ),
+    ),
 )
 SELECT_EVENTS = "SELECT sequence, at, kind, transaction_id, payload, digest FROM events"
 Row = tuple[int, str, str, str, bytes, str]
@@ -67,11 +86,12 @@ class Damaged(Exception):
 
 def connect(path: str, mode: str) -> sqlite3.Connection:
     """A connection in autocommit mode; `mode` is `ro` or `rw`, and neither makes a file."""
+    import os
     import sqlite3
-    from urllib.parse import quote
 
+    quoted = "".join(f"%{byte:02x}" for byte in os.fsencode(path))
     connection = sqlite3.connect(
-        f"file:{quote(path)}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY_MILLISECONDS / 1000
+        f"file:{quoted}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY_MILLISECONDS / 1000
     )
     # Bytes that are no UTF-8 any more are shown as damaged by the digest, and must not stop a scan.
     connection.text_factory = lambda data: data.decode("utf-8", "replace")

@@ -330,6 +330,27 @@ class TestVersions:
             assert (caught.value.code, caught.value.status) == ("E-LEDGER-VERSION", Exit.INPUT)
             assert (folder / "ledger.sqlite").read_bytes() == before
 
+    def test_the_first_version_is_brought_up_to_date_with_all_its_rows(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700)
+        (folder / "ledger.sqlite").touch(0o600)
+        connection = connect(str(folder / "ledger.sqlite"), "rw")
+        migrate(connection, MIGRATIONS[:1])
+        with Ledger(connection, str(folder / "ledger.sqlite"), clock()) as ledger:
+            ledger.record_plan("t1", [item("config:a"), item("config:b")], [ALLOWED] * 2)
+            outcomes = {("claude", "config:a"): Outcome.DONE, ("claude", "config:b"): Outcome.UNDONE}
+            assert ledger.record_outcomes("t1", outcomes) == ()
+        assert [e.kind for e in read_events(FS, str(folder))] == ["plan", "outcomes"]
+        assert rows(folder, "PRAGMA user_version") == [(1,)]  # reading migrates nothing
+        with opened(folder) as ledger:
+            assert ledger.messages == ()
+            ledger.record_plan("t2", [item()], [ALLOWED])
+            assert ledger.record_outcomes("t2", {("claude", "config:a"): Outcome.UNCHANGED}) == ()
+        assert rows(folder, "PRAGMA user_version") == [(len(MIGRATIONS),)]
+        query = "SELECT transaction_id, position, outcome FROM outcomes"
+        assert rows(folder, query) == [("t1", 0, "done"), ("t1", 1, "undone"), ("t2", 0, "unchanged")]
+        with pytest.raises(sqlite3.IntegrityError, match="only ever added"):
+            rows(folder, "DELETE FROM outcomes")
+
     def test_stepwise_and_a_step_that_fails_leaves_the_one_before(self, folder: Path) -> None:
         filled(folder, 1)
         version = len(MIGRATIONS)
