@@ -86,9 +86,51 @@ def target_of(blobs: Blobs, plan: str) -> Target:
     return target_from_data(json.loads(blobs.get(plan)))
 
 
+def held_target(blobs: Blobs, generation: Generation) -> Target:
+    """What a generation really holds: the target that it was made from, but for what was denied.
+
+    A denied file or entry is missing, or is still what it was before. Raises `GsdlockError` E-BLOB-….
+    """
+    from msgspec.structs import replace
+
+    from ..lockfiles.model import Edit, Placement
+
+    target = target_of(blobs, generation.plan)
+    denied = set(generation.partial)
+    if not denied:
+        return target
+    # The pointer of a denied entry is filled in, that of the lock is not: file and value tell them apart.
+    entries = {(key.partition("#")[0], key.rpartition("#")[2]) for key in denied if "#" in key}
+    placements = [p for p in target.placements if p.key not in denied]
+    for file in generation.files:
+        if file.key in denied:
+            size = len(blobs.get(file.source))
+            placements.append(Placement(file.root, file.path, file.source, file.locked_mode, size, file.fill))
+    edits = [e for e in target.edits if (e.key, e.value) not in entries]
+    for edited in generation.edited:
+        edits += [
+            Edit(
+                edited.root,
+                edited.path,
+                edited.format,
+                record.entry.op,
+                record.entry.at,
+                record.source,
+                executes=record.executes,
+            )
+            for record in edited.entries
+            if (edited.key, record.source) in entries
+        ]
+    return replace(
+        target,
+        placements=tuple(sorted(placements, key=lambda p: p.key)),
+        edits=tuple(sorted(edits, key=lambda e: e.key)),
+    )
+
+
 def installed_targets(session: Session) -> dict[str, Target]:
-    """The targets of the current generations, by name."""
-    return {g.target: target_of(session.blobs, g.plan) for g in generations_of(session)}
+    """What the current generations hold, by the name of the target."""
+    return {g.target: held_target(session.blobs, g) for g in generations_of(session)}
 
 
 def origins_of(blobs: Blobs, target: Target) -> tuple[dict[str, Origin], tuple[LockedPack, ...]]:

@@ -1,7 +1,7 @@
 """Show where the targets stand: drift, what is held back, what is behind the lock.
 
 With --exit-code the status is 1 when anything is to be told: the disk differs from what was installed, or
-what is installed differs from the lock, or the lock from the manifest.
+what is installed differs from the lock, or the lock from the manifest. Warnings do not count.
 
 example: gsdlock status --exit-code
 """
@@ -26,14 +26,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Compare manifest, lock, generations and disk. See the module's text."""
     from ..store.recovery import recover
-    from .carrying import recovered_line
+    from .carrying import policy_of, recovered_line
+    from .concerns import standing_concerns, with_concerns
+    from .host_files import broken_files
+    from .overrides import override_lines
     from .standing import disk_lines, disk_state
 
-    lines = [recovered_line(r) for r in recover(session.store)]
+    policy_of(session)
+    overrides = session.overrides if session.manifest_path is not None else {}
+    lines = [*override_lines(overrides), *(recovered_line(r) for r in recover(session.store))]
     standings = disk_state(session)
     lock, lock_lines, lock_data = _lock_state(session)
     behind = _behind(session, lock)
     by_name = {s.state.generation.target: s for s in standings}
+    broken = {name: broken_files(session, [s.state.generation]) for name, s in by_name.items()}
     for name, standing in by_name.items():
         generation = standing.state.generation
         lines.append(
@@ -44,6 +50,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         )
         lines += disk_lines([standing], patch=bool(options.verbose))
         lines += [f"  {name}: held back {key}" for key in standing.held]
+        lines += [f"  {line}" for line in broken[name]]
         if name in behind:
             lines.append(f"  {name}: {behind[name]}")
     for name, text in behind.items():
@@ -56,9 +63,11 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     data = {
         "targets": [s.data() for s in standings],
         "behind": behind,
+        "dev-overrides": dict(overrides),
         **lock_data,
     }
-    return Outcome(1 if options.exit_code and differs else 0, data, lines)
+    outcome = Outcome(1 if options.exit_code and differs else 0, data, lines)
+    return with_concerns(outcome, standing_concerns(session, lock))
 
 
 def _lock_state(session: Session) -> tuple[Lock | None, list[str], dict[str, Any]]:
@@ -87,14 +96,18 @@ def _behind(session: Session, lock: Lock | None) -> dict[str, str]:
         if not session.wanted(target.name):
             continue
         generation = installed.get(target.name)
+        said = []
         if generation is None:
-            behind[target.name] = "not installed yet: run gsdlock apply"
-        elif generation.partial:
-            behind[target.name] = (
-                f"installed without {plural(len(generation.partial), 'item')} that was denied"
-            )
+            said.append("not installed yet: run gsdlock apply")
+        elif generation.plan != target.digest and session.overrides:
+            said.append("not as the lock says, since dev-overrides are in force: gsdlock diff shows how")
         elif generation.plan != target.digest:
-            behind[target.name] = "behind the lock: gsdlock diff shows what changes, gsdlock apply does it"
+            said.append("behind the lock: gsdlock diff shows what changes, gsdlock apply does it")
+        if generation is not None and generation.partial:
+            denied = plural(len(generation.partial), "item that was denied", "items that were denied")
+            said.append(f"installed without {denied}: gsdlock diff shows what, gsdlock apply asks again")
+        if said:
+            behind[target.name] = "; ".join(said)
     for name in installed:
         if lock.target(name) is None:
             behind[name] = "no longer in the lock: gsdlock apply takes it out"

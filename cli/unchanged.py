@@ -34,7 +34,10 @@ def still_in_order(session: Session) -> bool:
 
 
 def note_in_order(session: Session) -> None:
-    """Note that every target is as the lock says. A note that cannot be made costs time only."""
+    """Note that every target is as the lock says; where something was denied, none is, and no note is made.
+
+    A note that cannot be made costs time only.
+    """
     import contextlib
 
     from ..store.unchanged import note_unchanged, watched
@@ -43,7 +46,10 @@ def note_in_order(session: Session) -> None:
     store = session.store
     paths: list[str] = []
     absent: list[str] = []
-    for generation in generations_of(session):
+    generations = generations_of(session)
+    if any(generation.partial for generation in generations):
+        return
+    for generation in generations:
         present, missing = watched(store.state, generation)
         paths += present
         absent += missing
@@ -56,11 +62,19 @@ def note_in_order(session: Session) -> None:
 def _asked(session: Session) -> dict[str, str] | None:
     """Digests of all that decides what an apply wants; None where manifest or lock cannot be read."""
     from .. import __version__
+    from ..resolver.finding import user_manifest
 
     if session.manifest_path is None:
         return None
     asked = {"version": __version__}
+    own = user_manifest(session.folders["config"])
     try:
+        if os.path.lexists(own):
+            if not os.path.isfile(own) or os.path.islink(own):
+                return None
+            status = os.stat(own)
+            with open(own, "rb", opener=_no_waiting) as file:
+                asked["own"] = f"{_digest(file.read())} {status.st_mode} {status.st_uid}"
         for name, path in (("manifest", session.manifest_path), ("lock", session.lock_path)):
             with open(path, "rb", opener=_no_waiting) as file:
                 asked[name] = _digest(file.read())

@@ -31,12 +31,12 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     Raises `GsdlockError` E-WHY-UNKNOWN where nothing of ours is there.
     """
     from ..capabilities.errors import input_error, shown
-    from .installed import generations_of, origins_of, target_of
+    from .installed import generations_of, held_target, origins_of
 
     name, _, pointer = options.place.partition("#")
     rows: list[dict[str, Any]] = []
     for generation in generations_of(session):
-        target = target_of(session.blobs, generation.plan)
+        target = held_target(session.blobs, generation)
         rows += _matches(
             target,
             origins_of(session.blobs, target)[0],
