@@ -19,7 +19,7 @@ NOTHING_TO_DO = "nothing to do: every target is as the lock says"
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
-    from ..lockfiles.model import Lock, Target
+    from ..lockfiles.model import Lock
     from ..store.survey import TargetChange
     from .session import Session
 
@@ -47,7 +47,7 @@ def quick(session: Session, options: argparse.Namespace) -> Outcome | None:
     if not _plain(options) or not still_in_order(session):
         return None
     data: dict[str, object] = {"generations": {}, "items": [], "denied": [], "kept": [], "messages": []}
-    return Outcome(0, {**data, "notices": []}, [NOTHING_TO_DO])
+    return Outcome(0, {**data, "dev-overrides": {}, "notices": [], "by-hand": []}, [NOTHING_TO_DO])
 
 
 def _plain(options: argparse.Namespace) -> bool:
@@ -60,26 +60,35 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Apply the lock. See the module's text."""
     from ..capabilities.errors import GsdlockError
     from ..store.collect import lock_digests, register
-    from .carrying import carry_out
+    from .carrying import carry_out, policy_of
+    from .overlays import overlay_digests
     from .unchanged import note_in_order
 
+    policy_of(session)  # a faulty rule is told before a lock is made
     lock, notices = current_lock(session, options)
+    session.adopt(lock)
+    flag, nothing = None, NOTHING_TO_DO
+    if session.overrides:
+        from .overrides import flagging
+
+        flag, nothing = flagging(session, lock), "nothing to do: every target is as the folders say"
     try:
         changes = changes_with_content(session, lock, by_hand=options.no_edits)
-        outcome = carry_out(session, options, changes, NOTHING_TO_DO)
+        outcome = carry_out(session, options, changes, nothing, flag=flag)
     except GsdlockError as fault:
         if fault.code not in ("E-BLOB-CORRUPT", "E-BLOB-MISSING"):
             raise
         # Content is verified when it is used, so damage shows only now, with nothing written yet.
         fetch_again(session, lock)
         changes = changes_with_content(session, lock, by_hand=options.no_edits)
-        outcome = carry_out(session, options, changes, NOTHING_TO_DO)
+        outcome = carry_out(session, options, changes, nothing, flag=flag)
     by_hand = [line for change in changes for line in entries_by_hand(session, change)]
-    if not options.dry_run:
-        register(session.store, session.lock_path, lock_digests(lock))
-        if outcome.status == 0 and _plain(options):
+    if not options.dry_run and not session.overrides:  # the lock on disk keeps what it names
+        register(session.store, session.lock_path, lock_digests(lock) | overlay_digests(session, lock))
+        # Whether a signature is good may change with no file of ours: then there is no quick answer.
+        if outcome.status == 0 and _plain(options) and not session.settings["require-signature"].value:
             note_in_order(session)
-    data = {**outcome.data, "notices": notices, "by-hand": by_hand}
+    data = {**outcome.data, "dev-overrides": dict(session.overrides), "notices": notices, "by-hand": by_hand}
     return Outcome(outcome.status, data, [*notices, *outcome.lines, *by_hand])
 
 
@@ -112,33 +121,54 @@ def entries_by_hand(session: Session, change: TargetChange) -> list[str]:
 
 
 def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, list[str]]:
-    """The lock to apply, made or renewed first where the manifest asks for another one.
+    """The lock to apply, made or renewed first where the manifest asks for another one. Where dev-overrides
+    are in force it is made for this apply only.
 
-    Raises `GsdlockError` E-LOCK-STALE under `--locked`, with every reason.
+    Raises `GsdlockError`: E-LOCK-STALE or E-DEV-OVERRIDE-LOCKED under `--locked` and where policy requires a
+    signature, E-SIGNATURE-….
     """
     from ..capabilities.errors import input_error
     from ..resolver.staleness import stale
 
     lock = session.lock()
+    if session.overrides:
+        from .overrides import overridden_lock
+
+        return overridden_lock(session, lock, strict=_strictness(session, options))
     reasons = ["there is no lock yet"] if lock is None else stale(session.manifest, lock)
     if lock is not None and not reasons:
+        if session.settings["require-signature"].value:
+            from .signatures import check_signature, signed_thing
+
+            check_signature(session, signed_thing(session, None))
         return lock, []
-    if options.locked:
+    if strict := _strictness(session, options):
         raise input_error(
             "E-LOCK-STALE",
-            f"{session.lock_path} is not a lock of {session.manifest.path}",
+            f"{session.lock_path} is not a lock of {session.manifest.path}, and {strict} forbids to renew it",
             "Run gsdlock resolve, look at it with gsdlock diff, and commit it.",
             details=reasons,
         )
     from ..lockfiles.write import lock_bytes
     from ..resolver.resolve import Upgrade, resolve
+    from .concerns import plan_concerns
+    from .overlays import given
     from .session import write_file
 
     session.progress("resolving, because " + "; ".join(reasons))
-    made = resolve(session.manifest, session.registry, session.sources, lock, Upgrade())
+    made = resolve(session.manifest, session.first_party, session.sources, lock, Upgrade(), given(session))
+    session.adopt(made.lock)
+    warnings = [line for concern in plan_concerns(session, made.lock) for line in concern.lines()]
     if not options.dry_run:
-        write_file(session.lock_path, lock_bytes(made.lock))
-    return made.lock, [*made.notices, f"wrote {session.lock_path}"]
+        write_file(session.lock_path, lock_bytes(made.lock), inside=session.fence)
+    return made.lock, [*made.notices, *warnings, f"wrote {session.lock_path}"]
+
+
+def _strictness(session: Session, options: argparse.Namespace) -> str:
+    """What forbids to apply anything but the lock as it stands; empty where nothing does."""
+    if options.locked:
+        return "--locked"
+    return "require-signature" if session.settings["require-signature"].value else ""
 
 
 def changes_with_content(session: Session, lock: Lock, *, by_hand: bool) -> list[TargetChange]:
@@ -147,8 +177,8 @@ def changes_with_content(session: Session, lock: Lock, *, by_hand: bool) -> list
     from ..lockfiles.model import target_data
     from .targets import changes_of
 
-    lost = [t.name for t in lock.targets if session.wanted(t.name) and not _is_stored(session, t)]
-    if lost:
+    # The rest is missed, and fetched, when it is used; the origins are only read later, by why and diff.
+    if any(session.wanted(t.name) and not session.blobs.has(t.origins) for t in lock.targets):
         fetch_again(session, lock)
     for target in lock.targets:
         session.blobs.put(canonical_json(target_data(target)))
@@ -164,6 +194,7 @@ def fetch_again(session: Session, lock: Lock) -> None:
 
     from ..resolver.resolve import rebuild
     from ..store.collect import lock_digests
+    from .overlays import given
 
     blobs = session.blobs
     digests = lock_digests(lock) | {pack.tree for pack in lock.packs}
@@ -174,11 +205,4 @@ def fetch_again(session: Session, lock: Lock) -> None:
         if blobs.has(digest) and not blobs.sound(digest):
             blobs.remove(digest)
     session.progress("the store lacks content of the lock: fetching the pinned inputs again")
-    rebuild(session.manifest, session.registry, session.sources, lock)
-
-
-def _is_stored(session: Session, target: Target) -> bool:
-    """Whether the store has all content of a target. Blobs are verified when they are used."""
-    blobs = session.blobs
-    digests = {target.origins, *(p.digest for p in target.placements), *(e.value for e in target.edits)}
-    return all(blobs.has(digest) for digest in digests)
+    rebuild(session.applied_manifest, session.first_party, session.sources, lock, given(session))

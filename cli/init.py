@@ -59,6 +59,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     if options.user:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     write_file(path, _text(options, found).encode("utf-8"))
+    if options.user:
+        os.chmod(path, 0o600)  # it speaks for the user, so it is refused where others can write it
     lines = [f"wrote {path}", f"targets: {', '.join(found) or 'none yet; add some'}"]
     lines.append("next: gsdlock resolve")
     return Outcome(0, {"manifest": path, "targets": found}, lines)

@@ -31,17 +31,24 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Make the lock, or check it. See the module's text."""
     from ..lockfiles.write import lock_bytes
     from ..resolver.resolve import Upgrade, resolve
+    from .carrying import policy_of
+    from .concerns import plan_concerns, with_concerns
+    from .overlays import given
     from .session import read_file, write_file
 
+    policy_of(session)
     previous, repaired = former_lock(session, check=options.check)
     session.progress("reading packs")
     upgrade = Upgrade(options.upgrade, frozenset(options.upgrade_pack))
-    made = resolve(session.manifest, session.registry, session.sources, previous, upgrade)
+    made = resolve(session.manifest, session.first_party, session.sources, previous, upgrade, given(session))
+    session.adopt(made.lock)
+    concerns = plan_concerns(session, made.lock)
     data = lock_bytes(made.lock)
     same = read_file(session.lock_path) == data
     if not same and not options.check:
-        write_file(session.lock_path, data)
-    return _report(session, options, made.lock, made.notices, _moved(previous, made.lock), same, repaired)
+        write_file(session.lock_path, data, inside=session.fence)
+    outcome = _report(session, options, made.lock, made.notices, _moved(previous, made.lock), same, repaired)
+    return with_concerns(outcome, concerns)
 
 
 def former_lock(session: Session, *, check: bool) -> tuple[Lock | None, bool]:
@@ -78,11 +85,14 @@ def _report(
     repaired: bool,
 ) -> Outcome:
     from .difference import summary_lines
+    from .overrides import override_lines
 
-    lines = list(notices)
+    lines = [f"{line}; it is not locked" for line in override_lines(session.overrides)]
+    lines += notices
     if repaired:
         lines.append(f"{session.lock_path} held merge conflict markers: made again from the manifest")
     lines += [f"pack {p.name}: {p.resolved}" for p in lock.packs]
+    lines += [f"overlay {o.name}: {o.resolved} ({o.tree})" for o in lock.overlays]
     for target in lock.targets:
         lines.append(
             f"target {target.name}: {target.runtime} {target.scope}, "
@@ -103,7 +113,9 @@ def _report(
         "changed": not same,
         "repaired": repaired,
         "notices": list(notices),
+        "dev-overrides": dict(session.overrides),
         "packs": [{"name": p.name, "kind": p.kind.value, "resolved": p.resolved} for p in lock.packs],
+        "overlays": [{"id": o.name, "resolved": o.resolved, "digest": o.tree} for o in lock.overlays],
         "targets": [
             {"name": t.name, "files": len(t.placements), "edits": len(t.edits), "features": list(t.features)}
             for t in lock.targets

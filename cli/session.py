@@ -13,10 +13,13 @@ from functools import cached_property
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..capabilities.environment import Environment
     from ..capabilities.registry import Registry
     from ..lockfiles.model import Lock
     from ..resolver.manifest import Manifest
+    from ..resolver.settings import Value
     from ..resolver.sources.base import SourceContext
     from ..store.blobs import Blobs
     from ..store.store import Store
@@ -56,6 +59,7 @@ class Session:
     def manifest(self) -> Manifest:
         """The manifest. Raises `GsdlockError`: E-MANIFEST-MISSING, E-MANIFEST-…."""
         from ..capabilities.errors import input_error
+        from ..resolver.finding import user_manifest
         from ..resolver.manifest import read_manifest
 
         path = self.manifest_path
@@ -65,12 +69,47 @@ class Session:
                 "no gsdlock.toml here, above, or in the user's config folder",
                 "Make one with gsdlock init, or name one with --manifest FILE.",
             )
+        if path == user_manifest(self.folders["config"]) and self.own is not None:
+            return self.own
         data = read_file(path)
         if data is None:
             raise input_error(
                 "E-MANIFEST-MISSING", f"there is no {path}", "Make one with gsdlock init.", where=path
             )
         return read_manifest(data, path, self.environment)
+
+    @cached_property
+    def own(self) -> Manifest | None:
+        """The user's own file, which holds for every manifest. Raises `GsdlockError`: E-USER-FILE-…,
+        E-MANIFEST-…."""
+        from .layers import user_layer
+
+        return user_layer(self.environment)
+
+    @cached_property
+    def settings(self) -> Mapping[str, Value]:
+        """The settings in force, by name. Raises `GsdlockError`: those of both files."""
+        from .layers import settings_of
+
+        return settings_of(self)
+
+    @cached_property
+    def overrides(self) -> Mapping[str, str]:
+        """The folders in place of packs of this manifest, by pack. Raises `GsdlockError`: of both files."""
+        if self.own is None or not self.own.overrides:
+            return {}
+        from ..resolver.overrides import active
+
+        return active(self.manifest, self.own.overrides)
+
+    @cached_property
+    def applied_manifest(self) -> Manifest:
+        """The manifest as `apply` takes it: with dev-overrides in place of its packs."""
+        if not self.overrides:
+            return self.manifest
+        from ..resolver.overrides import overridden
+
+        return overridden(self.manifest, self.overrides)
 
     @property
     def lock_path(self) -> str:
@@ -83,6 +122,13 @@ class Session:
             return os.path.join(self.manifest.folder, LOCK_NAME)  # raises: there is no manifest
         return os.path.join(os.path.dirname(self.manifest_path), LOCK_NAME)
 
+    @property
+    def fence(self) -> str:
+        """The folder that what we write beside the manifest may not lead out of: a project's, since its links
+        are somebody else's. Empty where the user named the lock, or wrote the manifest."""
+        named = self.options.lock is not None or self.manifest.of_user
+        return "" if named else self.manifest.folder
+
     def lock(self) -> Lock | None:
         """The lock on disk; None where there is none. Raises `GsdlockError` E-LOCK-…."""
         from ..lockfiles.read import read_lock
@@ -92,9 +138,30 @@ class Session:
 
     @cached_property
     def registry(self) -> Registry:
+        """All capabilities known here: first party, and what the user consented to. After `adopt` those that
+        a lock was made with, no others. Raises `GsdlockError` E-OVERLAY-…."""
+        if not self._may_have_overlays():
+            return self.first_party
+        from .overlays import known_registry
+
+        return known_registry(self)
+
+    @property
+    def first_party(self) -> Registry:
         from ..capabilities.registry import load_builtin
 
         return load_builtin()
+
+    def adopt(self, lock: Lock) -> None:
+        """From now on `registry` is what `lock` was made with. Raises `GsdlockError` E-OVERLAY-… where it
+        uses a third-party bundle that the user has not consented to."""
+        from .overlays import locked_registry
+
+        self.registry = locked_registry(self, lock)
+
+    def _may_have_overlays(self) -> bool:
+        """Whether anything was ever consented to: most people never have an overlay."""
+        return os.path.lexists(os.path.join(self.folders["state"], "overlays.json"))
 
     @cached_property
     def store(self) -> Store:
@@ -111,7 +178,7 @@ class Session:
         from ..resolver.sources.base import SourceContext
 
         return SourceContext(
-            environment=self.environment, blobs=self.blobs, offline=bool(self.options.offline)
+            environment=self.environment, blobs=self.blobs, offline=bool(self.settings["offline"].value)
         )
 
     def wanted(self, name: str) -> bool:
@@ -120,7 +187,9 @@ class Session:
 
     def progress(self, line: str) -> None:
         """A line on standard error that tells what takes its time."""
-        if not (self.options.no_progress or self.options.quiet or self.options.json):
+        if self.options.quiet or self.options.json:
+            return
+        if self.settings["progress"].value:
             from .render import tell
 
             tell(line)
@@ -150,16 +219,24 @@ def read_file(path: str) -> bytes | None:
         return file.read()
 
 
-def write_file(path: str, data: bytes) -> None:
-    """Write a manifest or a lock as a whole: temp file beside it, flushed, renamed. A link is followed.
+def write_file(path: str, data: bytes, *, inside: str = "") -> None:
+    """Write a manifest or a lock as a whole: temp file beside it, flushed, renamed. A link is followed, but
+    not out of the folder `inside` where that is given.
 
-    Raises `GsdlockError` E-FILE-WRITE naming the path.
+    Raises `GsdlockError`: E-FILE-WRITE naming the path, E-FILE-LINK (status 4).
     """
     import tempfile
 
-    from ..capabilities.errors import input_error
+    from ..capabilities.errors import input_error, refused
 
     real = os.path.realpath(path)
+    if inside and not real.startswith(os.path.realpath(inside).rstrip("/") + "/"):
+        raise refused(
+            "E-FILE-LINK",
+            f"{path} is a link that leads to {real}, out of the project",
+            "Take it for what it is: somebody else's. To write there, name it with --lock.",
+            where=path,
+        )
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=".gsdlock-", dir=os.path.dirname(real))

@@ -16,8 +16,11 @@ VERBS: dict[str, tuple[str, str]] = {
     "uninstall": ("uninstall", "take out everything that gsdlock put in"),
     "why": ("why", "say where a file or an entry comes from"),
     "verify": ("verify", "check installed files and stored content against their digests"),
+    "sign": ("sign", "sign the lock, or a folder, with an SSH key"),
     "log": ("log", "list the receipts of decisions and outcomes"),
     "gc": ("gc", "delete stored content that nothing names"),
+    "config": ("config", "list the settings in force and where they come from"),
     "runtimes": ("runtimes", "list the hosts that can be installed into"),
+    "overlay": ("overlay", "read, consent to and use third-party capabilities"),
     "features": ("features", "list the features of the packs and where they are active"),
 }

@@ -2,7 +2,7 @@
 
 Every installed file is hashed, every entry is looked for, and every blob that the generations and the lock
 need is read back. The status is 1 when a file or an entry differs, 5 when stored content is missing or
-damaged.
+damaged. With --signature only the signature of the lock, or of the lock or folder PLACE, is checked.
 
 example: gsdlock verify --target claude
 """
@@ -19,11 +19,26 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The verb has no options of its own."""
+    """Declare the options of the verb."""
+    parser.add_argument(
+        "--signature",
+        metavar="PLACE",
+        nargs="?",
+        const="",
+        help="check the signature of a lock or a folder instead; default: of the lock",
+    )
+    parser.add_argument(
+        "--signers", metavar="FILE", help="whose signatures count; default: allowed-signers of your settings"
+    )
 
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
-    """Verify. See the module's text."""
+    """Verify. See the module's text.
+
+    Raises `GsdlockError`, with `--signature`: E-SIGNATURE-…, E-SIGNERS-UNSET, E-SSH-KEYGEN-ABSENT.
+    """
+    if options.signature is not None:
+        return _signature(session, options)
     from ..capabilities.errors import Exit
     from ..store.recovery import recover
     from .carrying import recovered_line
@@ -45,6 +60,15 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     status = Exit.MISSING if bad else Exit.DIFFERENT if drifted else Exit.DONE
     data = {"targets": [s.data() for s in standings], "blobs": len(needed), "damaged": bad}
     return Outcome(status, data, lines)
+
+
+def _signature(session: Session, options: argparse.Namespace) -> Outcome:
+    from .signatures import check_signature, signed_thing
+
+    thing = signed_thing(session, options.signature or None)
+    signer = check_signature(session, thing, options.signers)
+    data = {"signed": thing.path, "principal": signer.principal, "key": signer.key}
+    return Outcome(0, data, [f"{thing.path} bears a good signature of {signer.principal} ({signer.key})"])
 
 
 def _needed(session: Session) -> set[str]:

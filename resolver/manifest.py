@@ -7,15 +7,18 @@ outside the project is of high risk. Where it is looked for: `finding`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct, field
+
 from ..capabilities.environment import Environment
-from ..capabilities.errors import input_error, shown
+from ..capabilities.errors import input_error, refused, shown
 from ..capabilities.tables import Table
 from ..lockfiles.model import PackKind
 from .finding import user_manifest
+from .settings import read_overrides, read_settings
 from .specs import portable
 
 PROFILES = ("core", "standard", "full")
@@ -24,9 +27,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MOST_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class PackEntry:
-    """`[packs.<name>]`: one of the kinds, and what goes with it.
+class PackEntry(Struct, frozen=True):
+    """`[packs.<name>]` or `[overlays.<id>]`: one of the kinds, and what goes with it.
 
     `spec` is the value of the kind's key (npm name, URL, path, archive, builtin name). `version` is an npm
     range, `ref` a git ref, `subdirectory` a relative path inside a git or archive source, `integrity` a
@@ -56,9 +58,24 @@ class PackEntry:
         return "path" if self.kind is PackKind.PATH else parts
 
 
-@dataclass(frozen=True, slots=True)
-class TargetEntry:
-    """`[targets.<name>]`. `packs` empty means every pack of the manifest."""
+class SkillsOption(StrEnum):
+    """What becomes of a target's skills.
+
+    usual: they go where the host's descriptor says. own: into a folder that this host alone reads, where
+    that is another one. none: they are left out, for a host that sees those of another target.
+    """
+
+    USUAL = "usual"
+    OWN = "own"
+    NONE = "none"
+
+
+class TargetEntry(Struct, frozen=True):
+    """`[targets.<name>]`. `packs` empty means every pack of the manifest.
+
+    `share_roots` are runtimes whose folders a third-party runtime may meet; at global scope only the user's
+    own file says so.
+    """
 
     name: str
     runtime: str
@@ -67,15 +84,30 @@ class TargetEntry:
     enable: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
     packs: tuple[str, ...] = ()
+    skills: SkillsOption = SkillsOption.USUAL
     hooks: bool = True
     portable_hooks: bool = False
     edits: bool = True
+    share_roots: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What is asked for beyond the usual and decides on the content, as the words of the lock, sorted."""
+        asked = {
+            "no-hooks": not self.hooks,
+            "no-skills": self.skills is SkillsOption.NONE,
+            "own-skills": self.skills is SkillsOption.OWN,
+            "portable-hooks": self.portable_hooks,
+        }
+        words = [word for word, is_asked in asked.items() if is_asked]
+        words += [f"enable {name}" for name in self.enable] + [f"disable {name}" for name in self.disable]
+        return tuple(sorted(words))
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """A checked manifest. `path` is absolute; `folder` is where it lies: relative paths and local targets
-    start there. `of_user` is true for the user-level file only."""
+    start there. `of_user` is true for the user-level file only. `policy` holds the rules unread, `settings`
+    what it says in `[settings]` and `[policy]`, `overrides` the full paths of `[dev-overrides]` by pack."""
 
     path: str
     folder: str
@@ -84,6 +116,9 @@ class Manifest:
     packs: tuple[PackEntry, ...]
     targets: tuple[TargetEntry, ...]
     policy: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, bool | str] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    overlays: tuple[PackEntry, ...] = ()
 
     def packs_of(self, target: TargetEntry) -> tuple[PackEntry, ...]:
         """The packs that a target uses, in the order of the manifest."""
@@ -93,10 +128,13 @@ class Manifest:
 def read_manifest(data: bytes, path: str, environment: Environment) -> Manifest:
     """The manifest in `data`, whose absolute path is `path`.
 
-    Raises `GsdlockError` (status 3): E-MANIFEST-SYNTAX with line and column, E-MANIFEST-INVALID with every
-    fault.
+    Raises `GsdlockError`: E-MANIFEST-SYNTAX with line and column (status 3), E-MANIFEST-INVALID with every
+    fault (3), E-LAYER-PROJECT where a project's file says what only the user's may (4).
     """
     import tomllib
+
+    user_file = user_manifest(environment.folders.config)
+    of_user = path == user_file
 
     if len(data) > _MOST_BYTES:
         raise input_error("E-MANIFEST-INVALID", f"{path} is larger than 1 MiB", _FIX, where=path)
@@ -115,20 +153,58 @@ def read_manifest(data: bytes, path: str, environment: Environment) -> Manifest:
         top.fault("name", f'"{shown(name)}" must be lower-case letters, digits, ".", "_" or "-"')
     packs = tuple(_pack(key, table) for key, table in _named(top, "packs"))
     targets = tuple(_target(key, table, [p.name for p in packs]) for key, table in _named(top, "targets"))
-    policy = top.table("policy")
+    overlays = tuple(_pack(key, table, _OVERLAY_KINDS) for key, table in _named(top, "overlays"))
+    policy, own = top.table("policy"), top.table("settings")
+    settings, beyond = read_settings(
+        {"policy": policy, "settings": own}, of_user=of_user, user_file=user_file
+    )
+    if own is not None:
+        own.finish()
+    overrides = top.table("dev-overrides")
+    folders = {} if overrides is None else read_overrides(overrides, home=environment.home)
+    if overrides is not None and not of_user:
+        beyond.append(f"dev-overrides: only your own file may say this: {user_file}")
+    beyond += [
+        f"targets.{t.name}.share-roots: at global scope only your own file may say this: {user_file}"
+        for t in targets
+        if t.share_roots and t.scope == "global" and not of_user
+    ]
     top.finish()
-    if faults:
-        count = "one fault" if len(faults) == 1 else f"{len(faults)} faults"
-        raise input_error("E-MANIFEST-INVALID", f"{path} has {count}", _FIX, where=path, details=faults)
+    _raise_all(path, of_user, faults, beyond, user_file)
     return Manifest(
         path=path,
         folder=path.rsplit("/", 1)[0] or "/",
-        of_user=path == user_manifest(environment.folders.config),
+        of_user=of_user,
         name=name,
         packs=packs,
         targets=targets,
-        policy=document.get("policy", {}) if policy is not None else {},
+        policy={k: v for k, v in document.get("policy", {}).items() if k != "require-signature"},
+        settings=settings,
+        overrides=folders,
+        overlays=overlays,
     )
+
+
+def _raise_all(path: str, of_user: bool, faults: list[str], beyond: list[str], user_file: str) -> None:
+    """Raise for all faults of a file at once; `beyond` is what a project's file may not say."""
+    if beyond and not faults:
+        raise refused(
+            "E-LAYER-PROJECT",
+            f"{path} comes with a project and says what only your own file may say",
+            f"Take it out; what you trust yourself stands in {user_file}.",
+            where=path,
+            details=beyond,
+        )
+    if faults:
+        count = "one fault" if len(faults + beyond) == 1 else f"{len(faults + beyond)} faults"
+        layer = "your own file" if of_user else "a project's file"
+        raise input_error(
+            "E-MANIFEST-INVALID",
+            f"{path}, {layer}, has {count}",
+            _FIX,
+            where=path,
+            details=[*faults, *beyond],
+        )
 
 
 _FIX = "Mend the file; docs/formats/manifest.md says what may stand in it."
@@ -158,10 +234,14 @@ _EXTRAS: Mapping[PackKind, tuple[str, ...]] = {
 }
 
 
-def _pack(name: str, table: Table) -> PackEntry:
-    kinds = [k for k in PackKind if table.has(k.value)]
+# What is built in is first party, and no overlay.
+_OVERLAY_KINDS = tuple(k for k in PackKind if k is not PackKind.BUILTIN)
+
+
+def _pack(name: str, table: Table, allowed: Sequence[PackKind] = tuple(PackKind)) -> PackEntry:
+    kinds = [k for k in allowed if table.has(k.value)]
     if len(kinds) != 1:
-        table.fault("", f"must have exactly one of {', '.join(k.value for k in PackKind)}")
+        table.fault("", f"must have exactly one of {', '.join(k.value for k in allowed)}")
     kind = kinds[0] if kinds else PackKind.PATH
     spec = table.string(kind.value) if kinds else ""
     values = {}
@@ -192,9 +272,11 @@ def _target(name: str, table: Table, packs: list[str]) -> TargetEntry:
         enable=table.strings("enable"),
         disable=table.strings("disable"),
         packs=table.strings("packs"),
+        skills=SkillsOption(table.string("skills", "usual", allowed=[o.value for o in SkillsOption])),
         hooks=table.boolean("hooks", True),
         portable_hooks=table.boolean("portable-hooks", False),
         edits=table.boolean("edits", True),
+        share_roots=table.strings("share-roots"),
     )
     for feature in sorted(set(target.enable) & set(target.disable)):
         table.fault("disable", f'"{shown(feature)}" is enabled as well')

@@ -73,6 +73,14 @@ class Machine:
         assert ran.status == 0, f"{words}: {ran.status}\n{ran.out}{ran.err}"
         return ran
 
+    def own(self, text: str) -> Path:
+        """Write the user's own file, which nobody else may be able to write; its path."""
+        path = self.home / ".config/gsdlock/gsdlock.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o600)
+        return path
+
     def manifest(self, text: str) -> None:
         (self.project / "gsdlock.toml").write_text(text)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 from gsdlock.lockfiles.model import Lock, Placement
 from gsdlock.lockfiles.read import read_lock
 from gsdlock.lockfiles.write import lock_bytes
+from msgspec import structs
 
 from .conftest import Machine, PackMaker
 
@@ -33,10 +34,10 @@ def with_placement(lock: Lock, **values: str | int) -> Lock:
     """The lock with one more file, which the pack does not have."""
     (target,) = lock.targets
     first = target.placements[0]
-    more = dataclasses.replace(first, **values)  # type: ignore[arg-type]  # the test names fields of Placement
+    more = structs.replace(first, **values)  # type: ignore[arg-type]  # the test names fields of Placement
     assert isinstance(more, Placement)
     placements = tuple(sorted((*target.placements, more), key=lambda p: p.key))
-    return dataclasses.replace(lock, targets=(dataclasses.replace(target, placements=placements),))
+    return structs.replace(lock, targets=(structs.replace(target, placements=placements),))
 
 
 @pytest.fixture
@@ -88,9 +89,7 @@ def test_a_policy_that_allows_everything_is_refused(home: Machine) -> None:
 
 def test_an_allow_of_the_users_is_not_widened_by_a_project(home: Machine) -> None:
     """The user allows hooks; the project's files in the home are still asked about."""
-    own = home.home / ".config/gsdlock"
-    own.mkdir(parents=True)
-    (own / "gsdlock.toml").write_text('[policy.hooks]\nmatch = { op = "register-hook" }\naction = "allow"\n')
+    home.own('[policy.hooks]\nmatch = { op = "register-hook" }\naction = "allow"\n')
     home.manifest(STARTER)
     home.ok("resolve")
     before = home.tree()
@@ -167,11 +166,7 @@ class TestUsersInstallation:
 
     @pytest.fixture
     def before(self, home: Machine) -> dict[str, tuple[int, bytes | str]]:
-        own = home.home / ".config/gsdlock"
-        own.mkdir(parents=True)
-        (own / "gsdlock.toml").write_text(
-            STARTER.replace("[targets.claude]", "[targets.claude]\nhooks = false")
-        )
+        home.own(STARTER.replace("[targets.claude]", "[targets.claude]\nhooks = false"))
         (home.root / "elsewhere").mkdir()
         home.ok("apply", "--allow", "high", cwd=home.root / "elsewhere")
         found = home.tree()
@@ -221,4 +216,169 @@ def test_text_of_a_stranger_cannot_drive_the_terminal(home: Machine, make_pack: 
         for words in (["resolve"], ["apply", "--allow", "low"], ["status"]):
             ran = home.run(*words)
             assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", ran.out + ran.err), source
+    assert home.tree() == before
+
+
+# -- links that a clone can hold ----------------------------------------------------------------------------
+
+LOCAL = '[packs.starter]\nbuiltin = "starter"\n[targets.claude]\nscope = "local"\nhooks = false\n'
+
+
+def test_a_root_that_is_a_link_into_the_home_is_asked_about_item_by_item(home: Machine) -> None:
+    home.manifest(LOCAL)
+    (home.project / ".claude").symlink_to(home.home / ".claude")
+    home.ok("resolve")
+    before = home.tree()
+    for risk in ("low", "moderate"):
+        ran = home.run("apply", "--allow", risk)
+        assert ran.status == 4 and "E-ASK-UNRESOLVED" in ran.err
+        assert "create config:skills/gsdlock/SKILL.md (high" in ran.err and "/home/.claude/" in ran.err
+    assert home.tree() == before
+
+
+def test_a_root_in_the_project_is_not(home: Machine) -> None:
+    """The same manifest with a link that stays inside: nothing leaves the project, nothing is asked."""
+    home.manifest(LOCAL)
+    (home.project / "kept").mkdir()
+    (home.project / ".claude").symlink_to("kept")
+    before = home.tree()
+    home.ok("apply", "--allow", "moderate")
+    assert (home.project / "kept/skills/gsdlock/SKILL.md").exists()
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize("place", ["skills", "skills/gsdlock", "agents"])
+def test_a_link_inside_a_root_is_not_followed(home: Machine, place: str) -> None:
+    home.manifest(LOCAL)
+    link = home.project / ".claude" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(home.home / ".claude")
+    before = home.tree()
+    ran = home.run("apply", "--allow", "critical")
+    assert ran.status == 4 and "E-CONFINE-LINK" in ran.err
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize("name", [".claude/skills/gsdlock/SKILL.md", ".claude/settings.local.json"])
+def test_a_file_that_is_a_link_to_a_file_of_the_home(home: Machine, name: str) -> None:
+    home.manifest(LOCAL.replace("hooks = false\n", ""))
+    link = home.project / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(home.home / ".claude/settings.json")
+    before = home.tree()
+    ran = home.run("apply", "--allow", "moderate")
+    assert ran.status == 4
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize("words", [["resolve"], ["apply", "--allow", "critical"]], ids=" ".join)
+@pytest.mark.parametrize("there", [False, True], ids=["dangling", "a former lock"])
+def test_a_lock_that_is_a_link_out_of_the_project(home: Machine, words: list[str], there: bool) -> None:
+    home.manifest(LOCAL)
+    outside = home.home / "lock"
+    if there:
+        home.ok("resolve")
+        lock_path(home).rename(outside)
+        home.manifest(LOCAL.replace("hooks = false", 'hooks = false\nprofile = "core"'))
+    lock_path(home).symlink_to(outside)
+    before = home.tree()
+    ran = home.run(*words)
+    assert ran.status == 4 and "E-FILE-LINK" in ran.err
+    assert home.tree() == before
+    home.ok(*words, "--lock", str(outside))  # the user's own word for it
+
+
+# -- sources that would run something, or read what they should not -----------------------------------------
+
+SOURCES = [
+    'git = "ext::sh -c \\"touch {marker}\\""',
+    'git = "--upload-pack=touch {marker}"',
+    'git = "ssh://-oProxyCommand=touch {marker}/x"',
+    'git = "fd::7"',
+    'git = "./bare"\nref = "--output={marker}"',
+    'git = "./bare"\nsubdirectory = "../../home"',
+    'git = "./bare"',
+    'npm = "file:../home"',
+    'npm = "--globalconfig={marker}"',
+    'npm = "git+ssh://git@example.invalid/x"',
+    'npm = "../home"',
+    'archive = "file:///etc/passwd"',
+    'archive = "../home/.bashrc"',
+    'archive = "http://127.0.0.1:9/x.tgz"',
+    'builtin = "../../home"',
+    'path = "../home"',
+    'path = "/proc/self"',
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_source_that_reaches_out(home: Machine, source: str) -> None:
+    """A bare repository can lie in a clone, with a configuration that names programs."""
+    marker = home.root / "marker"
+    bare = home.project / "bare"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True, env=home.env())
+    for name in ("post-checkout", "pre-receive", "post-upload-pack"):
+        (bare / "hooks").mkdir(exist_ok=True)
+        (bare / "hooks" / name).write_text(f"#!/bin/sh\ntouch {marker}\n")
+        (bare / "hooks" / name).chmod(0o755)
+    with (bare / "config").open("a") as file:
+        file.write(f'[core]\n\tfsmonitor = "touch {marker}"\n\tsshCommand = "touch {marker}"\n')
+        file.write(f'[uploadpack]\n\tpackObjectsHook = "touch {marker}"\n')
+        file.write(f'[filter "x"]\n\tsmudge = "touch {marker}"\n\trequired = true\n')
+    home.manifest(f"[packs.evil]\n{source.format(marker=marker)}\n" + STARTER.split("\n", 2)[2])
+    before = home.tree()
+    for words in (["resolve"], ["apply", "--allow", "critical"]):
+        ran = home.run(*words)
+        assert ran.status in (3, 4, 5), ran.out
+        assert not marker.exists()
+    assert home.tree() == before
+
+
+# -- what only the user may say -----------------------------------------------------------------------------
+
+SAID = [
+    '[dev-overrides]\nstarter = "/tmp"\n',
+    '[settings]\nallowed-signers = "allowed"\n',
+    '[settings]\nallowed-signers = "/p/allowed"\n',
+    '[settings]\nsigning-key = "/p/key"\n',
+    "[settings]\noffline = false\n",
+    "[policy]\nrequire-signature = false\n",
+    '[policy.a]\nmatch = { risk = "critical" }\naction = "allow"\n',
+    "[settings]\nallow = 'critical'\n",
+    "[policy]\nallow = 'critical'\n",
+]
+
+
+@pytest.mark.parametrize("said", SAID, ids=lambda s: " ".join(s.split()))
+def test_a_word_that_is_not_the_projects_to_say(home: Machine, said: str) -> None:
+    home.manifest(STARTER + said)
+    before = home.tree()
+    for words in (["resolve"], ["apply", "--allow", "low"]):
+        ran = home.run(*words)
+        assert ran.status in (3, 4)
+        assert words == ["resolve"] or re.search("E-LAYER-PROJECT|E-MANIFEST-INVALID|E-POLICY-", ran.err)
+    assert home.tree() == before
+
+
+def test_a_name_that_is_the_users_file(home: Machine) -> None:
+    """A project's manifest that is a link to the user's own does not speak for the user."""
+    own = home.own(STARTER + '[policy.all]\nmatch = {}\naction = "allow"\n')
+    (home.project / "gsdlock.toml").symlink_to(own)
+    before = home.tree()
+    ran = home.run("apply", "--allow", "low")
+    assert ran.status == 4 and "E-POLICY-PROJECT-ALLOW" in ran.err
+    assert home.tree() == before
+
+
+def test_a_lock_that_pins_what_the_store_has_of_somebody_else(home: Machine, make_pack: PackMaker) -> None:
+    """The lock names content of another project; it is not taken for that of this one's pack."""
+    pack = make_pack(name="secret", hook=False)
+    other = home.root / "other"
+    other.mkdir()
+    (other / "gsdlock.toml").write_text(f'[packs.own]\npath = "{pack}"\n' + LOCAL.split("\n", 2)[2])
+    home.ok("apply", "--allow", "high", cwd=other)
+    home.manifest(f'[packs.own]\npath = "{make_pack(name="plain", hook=False)}"\n' + LOCAL.split("\n", 2)[2])
+    lock_path(home).write_bytes((other / "gsdlock.lock").read_bytes())
+    before = home.tree()
+    home.run("apply", "--locked", "--allow", "high")
     assert home.tree() == before
