@@ -8,9 +8,10 @@ mappings are read-only views.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
 
 from .vocabulary import (
     DEFAULT_PAYLOAD,
@@ -21,6 +22,7 @@ from .vocabulary import (
     ConverterName,
     ExtendedHookEvent,
     ExtensionEvents,
+    FileRule,
     HomeKind,
     HookDialectName,
     HookEvents,
@@ -48,8 +50,7 @@ def _empty() -> Mapping[str, Any]:
     return EMPTY
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigHome:
+class ConfigHome(Struct, frozen=True):
     """How a directory of the host is found: see `homes`.
 
     `name` carries its own dot for `dot-home`. `env` are variables in order (positional for `xdg`). `probe`
@@ -65,8 +66,7 @@ class ConfigHome:
     skills_home: ConfigHome | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutEntry:
+class LayoutEntry(Struct, frozen=True):
     """Where one kind of artifact goes: `dest_subpath` is relative to the root of the entry.
 
     `home`, where set, is a directory below the user's home that takes the place of the config home (global
@@ -82,16 +82,14 @@ class LayoutEntry:
     home: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SkillPlace:
+class SkillPlace(Struct, frozen=True):
     """Where a skill folder of a pack goes as it is (ours); `home` as in `LayoutEntry`."""
 
     dest_subpath: str
     home: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class McpPlace:
+class McpPlace(Struct, frozen=True):
     """Where and how a host is told of MCP servers (ours).
 
     `root:file` is the file, `instead` names in the same folder that take its place where they exist; `at` is
@@ -106,16 +104,14 @@ class McpPlace:
     instead: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HookPath:
+class HookPath(Struct, frozen=True):
     """How a hook command in a project names its script (ours); `variable` only with that style."""
 
     style: LocalHookPath = LocalHookPath.ABSOLUTE
     variable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OrchestratorExec:
+class OrchestratorExec(Struct, frozen=True):
     """How the host is started for one piece of work."""
 
     command: str
@@ -124,8 +120,7 @@ class OrchestratorExec:
     prompt_flag: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigSlice:
+class ConfigSlice(Struct, frozen=True):
     """One config key of a capability. `type` is boolean, string, number or enum (then with `values`)."""
 
     type: str
@@ -134,8 +129,7 @@ class ConfigSlice:
     values: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capability:
+class Capability(Struct, frozen=True, kw_only=True):
     """What every capability says of itself.
 
     `engines_gsd` is an npm version range or empty. `reviewer` is the body of a review lane as plain data, or
@@ -156,17 +150,18 @@ class Capability:
     reviewer: Mapping[str, Any] | None = None
     integrity: str = ""
     provenance: Mapping[str, str] = field(default_factory=_empty)
-    data: Mapping[str, Any] = field(default_factory=_empty, repr=False, compare=False)
+    data: Mapping[str, Any] = field(default_factory=_empty)
     digest: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runtime(Capability):
+class Runtime(Capability, frozen=True, kw_only=True):
     """A host CLI.
 
-    `artifact_layout`, `native_skills`, `skills_read` and `mcp` are keyed by scope (`global`, `local`).
+    `artifact_layout`, `native_skills`, `skills_read`, `commands_read` and `mcp` are keyed by scope (`global`,
+    `local`). The folders that a host reads are groups: of each group the first folder that exists is read.
     `roots` maps a declared root name to its home. `local_config_dir` is None where the host has no config
     home. `hook_dialect` is the one that the descriptor names, else it follows from the hook surface.
+    `file_rules` are keyed by `root:path`, in which `*` stands for any text without a slash.
     """
 
     config_home: ConfigHome
@@ -189,7 +184,8 @@ class Runtime(Capability):
     host_behaviors: Mapping[str, Any] = field(default_factory=_empty)
     trigger_precedence: tuple[Trigger, ...] = DEFAULT_TRIGGER_PRECEDENCE
     native_skills: Mapping[str, SkillPlace] = field(default_factory=_empty)
-    skills_read: Mapping[str, tuple[str, ...]] = field(default_factory=_empty)
+    skills_read: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=_empty)
+    commands_read: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=_empty)
     roots: Mapping[str, ConfigHome] = field(default_factory=_empty)
     payload: tuple[PayloadPart, ...] = DEFAULT_PAYLOAD
     skill_needs: tuple[SkillNeed, ...] = ()
@@ -197,10 +193,10 @@ class Runtime(Capability):
     local_hook_path: HookPath = HookPath()
     hook_dialect: HookDialectName = HookDialectName.NONE
     text_dialect: TextDialect = TextDialect.PLAIN
+    file_rules: Mapping[str, tuple[FileRule, ...]] = field(default_factory=_empty)
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeCompat:
+class RuntimeCompat(Struct, frozen=True):
     """For which runtimes a feature is meant: ids, or `*` alone in `supported`."""
 
     supported: tuple[str, ...]
@@ -214,8 +210,7 @@ class RuntimeCompat:
         return "*" in self.supported or runtime_id in self.supported
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureHook:
+class FeatureHook(Struct, frozen=True):
     """A script of the feature (path relative to it) that a host runs on an event."""
 
     event: str
@@ -223,8 +218,7 @@ class FeatureHook:
     matcher: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureCommand:
+class FeatureCommand(Struct, frozen=True):
     """A family of commands of the GSD tool that the feature implements; `module` is a `.cjs` base name."""
 
     family: str
@@ -233,8 +227,7 @@ class FeatureCommand:
     subcommands: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class McpServer:
+class McpServer(Struct, frozen=True):
     """An MCP server (ours): a `command` with `args` and `env`, or a remote `url` with `headers`.
 
     `type` is `stdio`, `http` or `sse`.
@@ -249,8 +242,7 @@ class McpServer:
     headers: Mapping[str, str] = field(default_factory=_empty)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feature(Capability):
+class Feature(Capability, frozen=True, kw_only=True):
     """A capability that owns skills, agents, commands, hooks and config keys.
 
     `skills` and `agents` are stems. `steps`, `contributions` and `gates` are carried as plain data: they act
@@ -269,6 +261,5 @@ class Feature(Capability):
     gates: tuple[Mapping[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewer(Capability):
+class Reviewer(Capability, frozen=True, kw_only=True):
     """A review lane without a runtime: its body is `reviewer`, never None."""

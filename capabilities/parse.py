@@ -157,7 +157,8 @@ def _runtime(body: Mapping[str, Any], common: dict[str, Any]) -> Runtime:
         host_behaviors=frozen(behaviors),
         trigger_precedence=tuple(words.Trigger(t) for t in precedence),
         native_skills=_places(body.get("nativeSkills", EMPTY)),
-        skills_read=frozen(body.get("skillsRead", {})),
+        skills_read=_folders_read(body.get("skillsRead", EMPTY)),
+        commands_read=_folders_read(body.get("commandsRead", EMPTY)),
         roots=MappingProxyType({name: _home(home) for name, home in body.get("roots", {}).items()}),
         payload=tuple(words.PayloadPart(p) for p in body.get("payload", words.DEFAULT_PAYLOAD)),
         skill_needs=tuple(words.SkillNeed(n) for n in body.get("skillNeeds", ())),
@@ -165,6 +166,18 @@ def _runtime(body: Mapping[str, Any], common: dict[str, Any]) -> Runtime:
         local_hook_path=_hook_path(body.get("localHookPath", {})),
         hook_dialect=_hook_dialect(body),
         text_dialect=words.TextDialect(body.get("textDialect", words.TextDialect.PLAIN)),
+        file_rules=MappingProxyType(
+            {k: tuple(words.FileRule(r) for r in rules) for k, rules in body.get("fileRules", {}).items()}
+        ),
+    )
+
+
+def _folders_read(data: Mapping[str, Any]) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+    return MappingProxyType(
+        {
+            scope: tuple((group,) if isinstance(group, str) else tuple(group) for group in groups)
+            for scope, groups in data.items()
+        }
     )
 
 

@@ -11,6 +11,8 @@ from .shapes import Text
 # No separator, no drive, no control character, and not `.` or `..`.
 _SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\:\x00-\x1f\x7f-\x9f]+"
 _RELATIVE = rf"{_SEGMENT}(?:/{_SEGMENT})*"
+_PLAIN_SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\:*\x00-\x1f\x7f-\x9f]+"
+_PLAIN_RELATIVE = rf"{_PLAIN_SEGMENT}(?:/{_PLAIN_SEGMENT})*"
 _NOT_RESERVED = r"(?!(?:__proto__|constructor|prototype)$)"
 _KEBAB = rf"{_NOT_RESERVED}[a-z][a-z0-9-]*"
 _SCRIPT_SEGMENT = r"(?!\.{1,2}(?:/|$))[A-Za-z0-9._][A-Za-z0-9._-]*"
@@ -29,12 +31,18 @@ PREFIX = Text("letters, digits, dot, underscore and hyphen, or nothing", r"[A-Za
 POINTER = Text("a JSON pointer below the top, such as /mcpServers", r"(?:/(?:[^~/]|~[01])+)+", 200)
 FILE_NAME = Text("a file name without a folder", _SEGMENT, 255)
 RELATIVE = Text("a relative path without `.`, `..`, backslash, colon or control character", _RELATIVE)
+ROOT_FILE = Text(
+    "a root and a relative path, such as config:settings.json; `*` in it stands for any text without a slash",
+    rf"(?:config|skills|agents-home|hooks-home|project):{_RELATIVE}",
+    300,
+)
 RELATIVE_FOLDER = Text("a relative path without `.` or `..`, a slash last", rf"{_RELATIVE}/")
 HOME_PATH = Text("a relative path, or one that starts with `~/`, without `.` or `..`", rf"(?:~/)?{_RELATIVE}")
 READ_PATH = Text(
-    "a relative path, or one that starts with `~/` or `{config}/`, without `.` or `..`",
-    rf"(?:~/|\{{config\}}/)?{_RELATIVE}",
+    "a relative path, or one that starts with `~/` or `{config}/`, without `.` or `..`; `/**` at the end",
+    rf"(?:~/|\{{config\}}/)?{_PLAIN_RELATIVE}(?:/\*\*)?",
 )
+READ_RELATIVE = Text("a relative path without `.` or `..`; `/**` at the end", rf"{_PLAIN_RELATIVE}(?:/\*\*)?")
 DOT_FOLDER = Text(
     "a relative folder that starts with a dot, without `..`", rf"(?=\.){_SEGMENT}(?:/{_SEGMENT})*"
 )

@@ -200,6 +200,21 @@ class ListOf:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FirstOf:
+    """One text, or an array of several of which the first that applies counts."""
+
+    item: Text
+
+    def check(self, value: Any, pointer: str) -> Iterator[Fault]:
+        several = isinstance(value, list)
+        yield from (ListOf(self.item, least=2, unique=True) if several else self.item).check(value, pointer)
+
+    def json_schema(self) -> dict[str, Any]:
+        several = ListOf(self.item, least=2, unique=True)
+        return {"anyOf": [self.item.json_schema(), several.json_schema()]}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MapOf:
     """An object whose keys are free within `key` and whose values have one shape; at most `most` of them."""
 
@@ -283,12 +298,14 @@ class Record:
 class Tagged:
     """An object whose field `tag` says which record it is; `default` where it may be missing.
 
-    Where the tag is wrong, the fields that all records have in common are checked all the same.
+    Where the tag is wrong, the fields that all records have in common are checked all the same. With `others`
+    a text that names no record is no fault: then that is the record.
     """
 
     tag: str
     cases: Mapping[str, Record]
     default: str = ""
+    others: Record | None = None
 
     def check(self, value: Any, pointer: str) -> Iterator[Fault]:
         """Faults of the record that the tag names."""
@@ -296,7 +313,7 @@ class Tagged:
             yield Fault(pointer, "must be an object", show(value), ("an object",))
             return
         name = value.get(self.tag, self.default)
-        record = self.cases.get(name) if isinstance(name, str) else None
+        record = self.cases.get(name, self.others) if isinstance(name, str) else None
         if record is not None:
             yield from record.check(value, pointer)
             return
@@ -313,7 +330,26 @@ class Tagged:
         return Record(shared, open=True)
 
     def json_schema(self) -> dict[str, Any]:
-        return {"oneOf": [record.json_schema() for record in self.cases.values()]}
+        known = [record.json_schema() for record in self.cases.values()]
+        return {"oneOf": known} if self.others is None else {"anyOf": [*known, self.others.json_schema()]}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ByKind:
+    """A text, a true or false, an array or an object, each with a shape of its own; `what` names them."""
+
+    kinds: Mapping[type, Shape]
+    what: str
+
+    def check(self, value: Any, pointer: str) -> Iterator[Fault]:
+        shape = self.kinds.get(type(value))
+        if shape is None:
+            yield Fault(pointer, f"must be {self.what}", show(value), (self.what,))
+        else:
+            yield from shape.check(value, pointer)
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [shape.json_schema() for shape in self.kinds.values()]}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -328,7 +364,20 @@ class Anything:
 
 
 Shape = (
-    Text | Flag | Whole | Number | Choice | Nullable | Either | ListOf | MapOf | Record | Tagged | Anything
+    Text
+    | Flag
+    | Whole
+    | Number
+    | Choice
+    | Nullable
+    | Either
+    | ListOf
+    | FirstOf
+    | MapOf
+    | Record
+    | Tagged
+    | ByKind
+    | Anything
 )
 
 

@@ -15,8 +15,10 @@ from .patterns import (
     POINTER,
     PREFIX,
     READ_PATH,
+    READ_RELATIVE,
     RELATIVE,
     RELATIVE_FOLDER,
+    ROOT_FILE,
     TEXT,
     VARIABLE,
 )
@@ -24,6 +26,7 @@ from .shapes import (
     Choice,
     Either,
     Fault,
+    FirstOf,
     Flag,
     ListOf,
     MapOf,
@@ -100,7 +103,9 @@ _NATIVE_SKILLS = _by_scope(
     Nullable(Record({"destSubpath": RELATIVE}, {"home": RELATIVE})),
     Nullable(Record({"destSubpath": RELATIVE})),
 )
-_SKILLS_READ = _by_scope(ListOf(READ_PATH, unique=True), ListOf(RELATIVE, unique=True))
+_FOLDERS_READ = _by_scope(
+    ListOf(FirstOf(READ_PATH), unique=True), ListOf(FirstOf(READ_RELATIVE), unique=True)
+)
 _ROOTS = Record({}, dict.fromkeys(sorted(words.DECLARED_ROOTS), _SIMPLE_HOME))
 
 # --- how the host is told of servers and hooks (ours)
@@ -217,7 +222,8 @@ RUNTIME = Record(
         "hostBehaviors": HOST_BEHAVIORS,
         "triggerPrecedence": ListOf(choice(words.Trigger), least=1, unique=True),
         "nativeSkills": _NATIVE_SKILLS,
-        "skillsRead": _SKILLS_READ,
+        "skillsRead": _FOLDERS_READ,
+        "commandsRead": _FOLDERS_READ,
         "roots": _ROOTS,
         "payload": ListOf(choice(words.PayloadPart), unique=True),
         "skillNeeds": ListOf(choice(words.SkillNeed), unique=True),
@@ -225,6 +231,7 @@ RUNTIME = Record(
         "localHookPath": _LOCAL_HOOK_PATH,
         "hookDialect": choice(words.HookDialectName),
         "textDialect": choice(words.TextDialect),
+        "fileRules": MapOf(ROOT_FILE, ListOf(choice(words.FileRule), least=1, unique=True), most=50),
     },
 )
 

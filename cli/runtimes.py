@@ -40,6 +40,7 @@ def describe(session: Session, runtime: Runtime) -> dict[str, Any]:
     """One runtime as plain data; `roots` is empty where it has no global scope here; `reason` says why."""
     from ..capabilities.errors import GsdlockError
     from ..capabilities.homes import resolve_roots
+    from ..capabilities.reading import is_present
 
     row: dict[str, Any] = {
         "id": runtime.id,
@@ -58,7 +59,7 @@ def describe(session: Session, runtime: Runtime) -> dict[str, Any]:
         return row
     row["roots"] = dict(roots.paths)
     row["decided-by"] = dict(roots.decided_by)
-    row["present"] = os.path.isdir(roots.paths["config"])
+    row["present"] = is_present(runtime, environment, os.path.isdir)
     return row
 
 

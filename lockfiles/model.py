@@ -7,9 +7,10 @@ will hold (`targets`). Its `plan` digest covers all of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from ..capabilities.canonical import canonical_json, sha256_digest
 
@@ -50,8 +51,7 @@ class EditOp(StrEnum):
     BLOCK = "block"
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """One whole file at `root:path`.
 
     `digest` is of the locked bytes (with placeholders where `fill` is true); `mode` 0o644 or 0o755; `size`
@@ -70,8 +70,7 @@ class Placement:
         return f"{self.root}:{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One change inside a file that the user or the host also owns.
 
     `root:path` names the file; where one of `instead` (names in the same folder) exists on disk, the first
@@ -95,12 +94,12 @@ class Edit:
         return f"{self.root}:{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One runtime at one scope and what it will hold.
 
     `origins` is the digest of a blob: see `Origin`. `tools` are the interpreters whose paths are filled in at
-    apply (`node`, `bash` ...).
+    apply (`node`, `bash` ...). `options` are words for what the manifest asked of the target beyond the usual
+    (`no-hooks`, `enable ui` ...), sorted: with others it would hold other things.
     """
 
     name: str
@@ -113,6 +112,7 @@ class Target:
     origins: str
     packs: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -120,8 +120,7 @@ class Target:
         return sha256_digest(canonical_json(target_data(self)))
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Why one file or entry is in the plan: pack, feature, artifact (`kind/stem`), converter and the
     descriptor axis that put it there (`artifactLayout.global[0]`, `hooksSurface` ...). Empty where none."""
 
@@ -132,8 +131,7 @@ class Origin:
     axis: str
 
 
-@dataclass(frozen=True, slots=True)
-class LockedPack:
+class LockedPack(Struct, frozen=True):
     """The identity of one pack. `integrity` is `sha512-<base64>` of the downloaded bytes, `revision` a git
     commit, `tree` the digest of the unpacked tree; empty where the kind has none."""
 
@@ -146,9 +144,9 @@ class LockedPack:
     revision: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LockedCapability:
-    """One descriptor in use. `origin` is `builtin`, `pack:<name>` or an overlay's source."""
+class LockedCapability(Struct, frozen=True):
+    """One descriptor in use. `origin` is `builtin`, `pack:<name>`, or `overlay:<id>` for one of
+    `Lock.overlays`."""
 
     id: str
     role: str
@@ -157,13 +155,17 @@ class LockedCapability:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """All of `gsdlock.lock`: a plan with the identity of each of its inputs."""
+class Lock(Struct, frozen=True):
+    """All of `gsdlock.lock`: a plan with the identity of each of its inputs.
+
+    `overlays` are the bundles of third-party capabilities in use, each by the id of its capability; `tree` is
+    the digest that a user consents to.
+    """
 
     packs: tuple[LockedPack, ...]
     capabilities: tuple[LockedCapability, ...]
     targets: tuple[Target, ...]
+    overlays: tuple[LockedPack, ...] = ()
 
     @property
     def plan(self) -> str:
@@ -184,6 +186,7 @@ def target_data(target: Target) -> dict[str, Any]:
         "features": list(target.features),
         "packs": list(target.packs),
         "tools": list(target.tools),
+        **({"options": list(target.options)} if target.options else {}),
         "origins": target.origins,
         "files": {p.key: [p.digest, p.mode, p.size, p.fill] for p in target.placements},
         "edits": [
@@ -195,7 +198,9 @@ def target_data(target: Target) -> dict[str, Any]:
 
 def plan_data(lock: Lock) -> dict[str, Any]:
     """The plan as plain data: what `Lock.plan` is the digest of."""
+    overlays = {"overlays": [pack_data(o) for o in lock.overlays]} if lock.overlays else {}
     return {
+        **overlays,
         "packs": [pack_data(p) for p in lock.packs],
         "capabilities": [[c.id, c.role, c.version, c.origin, c.digest] for c in lock.capabilities],
         "targets": [target_data(t) for t in lock.targets],
@@ -239,6 +244,7 @@ def target_from_data(data: Mapping[str, Any]) -> Target:
         features=tuple(data["features"]),
         packs=tuple(data["packs"]),
         tools=tuple(data["tools"]),
+        options=tuple(data.get("options", ())),
         origins=data["origins"],
         placements=tuple(
             Placement(*_split_key(key), digest, mode, size, fill)

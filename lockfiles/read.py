@@ -63,6 +63,7 @@ def read_lock(data: bytes, where: str) -> Lock:
     top.raw("lock-version")
     plan = _digest(top, "plan")
     packs = tuple(_pack(t) for t in top.tables("pack"))
+    overlays = tuple(_pack(t) for t in top.tables("overlay"))
     capabilities = tuple(_capability(t) for t in top.tables("capability"))
     targets, claimed = [], []
     for table in top.tables("target"):
@@ -72,6 +73,7 @@ def read_lock(data: bytes, where: str) -> Lock:
     top.finish()
     for what, names in (
         ("pack", [p.name for p in packs]),
+        ("overlay", [o.name for o in overlays]),
         ("capability", [c.id for c in capabilities]),
         ("target", [t.name for t in targets]),
     ):
@@ -80,7 +82,7 @@ def read_lock(data: bytes, where: str) -> Lock:
         raise input_error(
             "E-LOCK-INVALID", f"{where} is not a lock that gsdlock wrote", _AGAIN, where=where, details=faults
         )
-    lock = Lock(packs, capabilities, tuple(targets))
+    lock = Lock(packs, capabilities, tuple(targets), overlays)
     wrong = [t.name for t, digest in zip(targets, claimed, strict=True) if t.digest != digest]
     if wrong or lock.plan != plan:
         what = f"target {', '.join(wrong)}" if wrong else "the plan"
@@ -155,6 +157,7 @@ def _target(table: Table) -> tuple[Target, str]:
         features=table.strings("features"),
         packs=table.strings("packs"),
         tools=table.strings("tools"),
+        options=table.strings("options"),
         placements=tuple(placements),
         edits=tuple(_edit(t) for t in table.tables("edit")),
         origins=_digest(table, "origins"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .model import LOCK_VERSION, Edit, Lock, Placement, Target
+from .model import LOCK_VERSION, Edit, Lock, LockedPack, Placement, Target
 
 _HEADER = "# Written by gsdlock. Commit it; change it with `gsdlock resolve`, not by hand.\n"
 
@@ -15,20 +15,10 @@ def lock_bytes(lock: Lock) -> bytes:
     import tomli_w
 
     document: dict[str, Any] = {"lock-version": LOCK_VERSION, "plan": lock.plan}
-    packs = []
-    for pack in lock.packs:
-        row = {
-            "name": pack.name,
-            "kind": pack.kind.value,
-            "requested": pack.requested,
-            "resolved": pack.resolved,
-        }
-        for key, value in (("integrity", pack.integrity), ("revision", pack.revision), ("tree", pack.tree)):
-            if value:
-                row[key] = value
-        packs.append(row)
-    if packs:
-        document["pack"] = packs
+    if lock.packs:
+        document["pack"] = [_pack_row(pack) for pack in lock.packs]
+    if lock.overlays:
+        document["overlay"] = [_pack_row(overlay) for overlay in lock.overlays]
     capabilities = [
         {"id": c.id, "role": c.role, "version": c.version, "origin": c.origin, "digest": c.digest}
         for c in lock.capabilities
@@ -40,6 +30,19 @@ def lock_bytes(lock: Lock) -> bytes:
     return (_HEADER + tomli_w.dumps(document)).encode("utf-8")
 
 
+def _pack_row(pack: LockedPack) -> dict[str, Any]:
+    row = {
+        "name": pack.name,
+        "kind": pack.kind.value,
+        "requested": pack.requested,
+        "resolved": pack.resolved,
+    }
+    for key, value in (("integrity", pack.integrity), ("revision", pack.revision), ("tree", pack.tree)):
+        if value:
+            row[key] = value
+    return row
+
+
 def _target_row(target: Target) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": target.name,
@@ -49,6 +52,7 @@ def _target_row(target: Target) -> dict[str, Any]:
         "features": list(target.features),
         "packs": list(target.packs),
         "tools": list(target.tools),
+        **({"options": list(target.options)} if target.options else {}),
         "digest": target.digest,
         "origins": target.origins,
         "files": {p.key: file_line(p) for p in target.placements},

@@ -6,8 +6,9 @@ Pure but for `blobs.put`: the same entry, descriptors and packs give the same ta
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
 
 from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import input_error, shown
@@ -28,9 +29,14 @@ from .drafts import EditDraft, FileDraft
 from .features import ActiveSet, active_features, select_artifacts
 from .manifest import TargetEntry
 from .pack import Pack, PackLayout
+from .skill_places import with_skills
 
 # The level of the GSD vocabulary that this gsdlock implements: used for `engines.gsd` where no GSD pack says.
 GSD_LEVEL = "1.10.0"
+
+
+# Before the id of an overlay, where it stands among packs and origins. No pack's name holds a colon.
+OVERLAY_PREFIX = "overlay:"
 
 
 class BlobSink(Protocol):
@@ -40,8 +46,7 @@ class BlobSink(Protocol):
         """Keeps `data`, gives its digest."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedTarget:
+class PlannedTarget(Struct, frozen=True):
     """A target, the features that are active on it, and what a user should be told."""
 
     target: Target
@@ -56,12 +61,14 @@ def plan_target(
     pins: Sequence[LockedPack],
     blobs: BlobSink,
 ) -> PlannedTarget:
-    """Plan one target of the manifest. `packs` are those it uses, `pins` their identities.
+    """Plan one target of the manifest. `packs` are those it uses (see `once.read_once`), `pins` their
+    identities.
 
     Raises `GsdlockError` (status 3): E-FEATURE-…, E-FEATURE-CLASH, E-PLAN-CLASH, E-CONFINE-… for paths, and
     whatever layout and surfaces raise for content that cannot be carried.
     """
     check_scope(runtime, entry.scope)
+    runtime = with_skills(runtime, entry)
     packs = sorted(packs, key=lambda p: p.name)
     active = active_features(entry, _known_features(packs), _engines(packs))
     files, edits, notices = _drafts(entry, runtime, packs, active)
@@ -75,8 +82,9 @@ def plan_target(
         scope=entry.scope,
         profile=entry.profile,
         features=tuple(sorted(active.features)),
-        packs=tuple(p.name for p in packs),
+        packs=tuple(p.name for p in packs if not p.name.startswith(OVERLAY_PREFIX)),
         tools=tuple(sorted(b.removeprefix("tool.") for b in bases if b.startswith("tool."))),
+        options=entry.options,
         placements=placements,
         edits=planned_edits,
         origins=blobs.put(canonical_json(origins_data(origins, sorted(pins, key=lambda p: p.name)))),
@@ -118,7 +126,7 @@ def _drafts(
     edits: list[EditDraft] = []
     notices: list[str] = []
     base = load_gsd_layout().profiles
-    for pack in map(_guarded, packs):
+    for pack in packs:
         own = {f.id for f in pack.features}
         selection = Selection(
             features=tuple(f for i, f in active.features.items() if i in own),
@@ -136,23 +144,6 @@ def _drafts(
             for o in surface.omissions
         ]
     return files, edits, notices
-
-
-def _guarded(pack: Pack) -> Pack:
-    """The pack, with a check on everything that is read from it: text of its own that looks like one of our
-    placeholders would be filled in at apply."""
-
-    def read(path: str) -> bytes:
-        data = pack.tree.read(path)
-        if has_placeholder(data):
-            raise input_error(
-                "E-PACK-PLACEHOLDER",
-                f"pack {pack.name}: {shown(path, 200)} holds what gsdlock would take for its own placeholder",
-                "Write it another way in the pack: {{gsdlock: must not stand in its files.",
-            )
-        return data
-
-    return replace(pack, tree=replace(pack.tree, read=read))
 
 
 def _placements(

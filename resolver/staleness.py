@@ -20,24 +20,31 @@ def stale(manifest: Manifest, lock: Lock) -> list[str]:
         elif (pin.kind, pin.requested) != (pack.kind, pack.requested):
             reasons.append(f"pack {pack.name} was locked for {pin.requested}, not for {pack.requested}")
     reasons += [f"pack {name} is locked but no longer in the manifest" for name in locked]
+    bundles = {o.name: o for o in lock.overlays}
+    for overlay in manifest.overlays:
+        bundle = bundles.get(overlay.name)
+        if bundle is None:
+            reasons.append(f"overlay {overlay.name} is not locked")
+        elif (bundle.kind, bundle.requested) != (overlay.kind, overlay.requested):
+            reasons.append(
+                f"overlay {overlay.name} was locked for {bundle.requested}, not for {overlay.requested}"
+            )
     targets = {t.name: t for t in lock.targets}
     for entry in manifest.targets:
         target = targets.pop(entry.name, None)
         if target is None:
             reasons.append(f"target {entry.name} is not locked")
             continue
-        want = (entry.runtime, entry.scope, entry.profile, sorted(p.name for p in manifest.packs_of(entry)))
-        if want != (target.runtime, target.scope, target.profile, list(target.packs)):
+        packs = tuple(sorted(p.name for p in manifest.packs_of(entry)))
+        if (entry.runtime, entry.scope, entry.profile, packs) != (
+            target.runtime,
+            target.scope,
+            target.profile,
+            target.packs,
+        ):
             reasons.append(f"target {entry.name} was locked with other settings")
-        reasons += [
-            f"target {entry.name}: feature {name} is enabled but not locked"
-            for name in entry.enable
-            if name not in target.features
-        ]
-        reasons += [
-            f"target {entry.name}: feature {name} is disabled but locked"
-            for name in entry.disable
-            if name in target.features
-        ]
+        now, then = set(entry.options), set(target.options)
+        reasons += [f"target {entry.name} was locked without: {word}" for word in sorted(now - then)]
+        reasons += [f"target {entry.name} was locked with: {word}" for word in sorted(then - now)]
     reasons += [f"target {name} is locked but no longer in the manifest" for name in targets]
     return reasons

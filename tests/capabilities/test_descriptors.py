@@ -172,8 +172,8 @@ def test_a_skill_folder_is_placed_where_the_host_looks(runtime: Runtime, scope: 
         here = place.dest_subpath
     else:
         here = f"{runtime.local_config_dir if scope == 'local' else '{config}'}/{place.dest_subpath}"
-    read = [p.replace("~/.config/agents", "{config}") for p in runtime.skills_read[scope]]
-    assert here in read
+    folders = [f.removesuffix("/**") for group in runtime.skills_read[scope] for f in group]
+    assert here in [f.replace("~/.config/agents", "{config}") for f in folders]
 
 
 def test_a_feature_of_one_host_says_so() -> None:

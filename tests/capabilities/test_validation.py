@@ -198,6 +198,9 @@ PATHS = [
     "/runtime/nativeSkills/local/destSubpath",
     "/runtime/skillsRead/local/0",
     "/runtime/skillsRead/global/0",
+    "/runtime/skillsRead/global/1/1",
+    "/runtime/commandsRead/global/0",
+    "/runtime/commandsRead/local/0",
     "/runtime/roots/hooks-home/name",
     "/runtime/hostBehaviors/flatCommandDir",
     "/runtime/hostBehaviors/nativePlugin/dir",
@@ -226,7 +229,9 @@ def full_runtime() -> Any:
     }
     body["artifactLayout"]["global"][0]["home"] = ".agents"
     body["nativeSkills"] = {"global": {"destSubpath": "s", "home": ".agents"}, "local": {"destSubpath": "s"}}
-    body["skillsRead"] = {"global": ["{config}/skills", "~/.agents/skills"], "local": [".demo/skills"]}
+    shared = ["~/.config/agents/skills", "~/.agents/skills"]
+    body["skillsRead"] = {"global": ["{config}/skills/**", shared], "local": [".demo/skills"]}
+    body["commandsRead"] = {"global": ["{config}/commands/**"], "local": [".demo/commands"]}
     body["roots"] = {"hooks-home": {"kind": "dot-home", "name": ".hooks", "env": ["DEMO_HOOKS"]}}
     body["hostBehaviors"] = {
         "flatCommandDir": "command",
