@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from .verbs import VERBS
@@ -10,7 +11,7 @@ from .verbs import VERBS
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from ..capabilities.errors import GsdlockError
 
@@ -32,6 +33,12 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
+    has_words = False  # whether there are arguments besides options
+
+    def add_argument(self, *names: str, **how: Any) -> argparse.Action:
+        self.has_words |= not names[0].startswith("-")
+        return super().add_argument(*names, **how)
+
     def error(self, message: str) -> NoReturn:
         raise _UsageError(f"{message}\n{self.format_usage().rstrip()}")
 
@@ -88,7 +95,8 @@ def _run(argv: list[str], as_json: bool) -> int:
     _global_options(parser)
     rest = list(argv)
     rest.remove(verb)
-    options = parser.parse_intermixed_args(rest)
+    # To intermix options with words, argparse first formats its usage; most verbs have no words.
+    options = parser.parse_intermixed_args(rest) if parser.has_words else parser.parse_args(rest)
     from .session import Session
 
     session = Session(options)
@@ -153,13 +161,17 @@ def _without_verb(argv: Sequence[str]) -> int:
 
 
 def _own_fault(fault: Exception, verbose: bool) -> GsdlockError:
-    """A fault of our own: never a bare traceback, but the whole one under `--verbose`."""
+    """A fault of our own: never a bare traceback, but the whole one under `--verbose`. What the system says
+    about its disks and handles is no fault of ours, wherever it shows."""
     import traceback
 
     from ..capabilities.errors import Exit, GsdlockError, shown
+    from ..store.faults import io_error, is_of_the_system
 
     if verbose:
         traceback.print_exception(fault, file=sys.stderr)
+    if isinstance(fault, OSError) and is_of_the_system(fault):
+        return io_error(fault, "cannot use", os.fsdecode(fault.filename or "a file"))
     last = traceback.extract_tb(fault.__traceback__)[-1:]
     where = f" ({last[0].filename.rsplit('/', 1)[-1]}:{last[0].lineno})" if last else ""
     return GsdlockError(
@@ -172,6 +184,4 @@ def _own_fault(fault: Exception, verbose: bool) -> GsdlockError:
 
 def _leave_quietly() -> None:
     """The reader of our output went away: keep the interpreter from complaining at exit."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

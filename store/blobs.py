@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from ..capabilities.canonical import SHA256_PREFIX, is_digest, sha256_digest
 from ..capabilities.errors import GsdlockError, missing, shown
+from .faults import io_at
 from .filesystem import FLUSH_ONE_BY_ONE, FileSystem, is_regular, open_private, reason
 
 
@@ -34,7 +35,7 @@ class Blobs:
         digest = sha256_digest(data)
         folder, name = self._place(digest)
         try:
-            if self._read(folder, name) == data:
+            if self._fs.read_path(f"{folder}/{name}") == data:
                 return digest
         except OSError:
             pass  # not there, or not readable: written anew below
@@ -54,7 +55,7 @@ class Blobs:
         """The bytes of a blob, verified. Raises E-BLOB-MISSING, E-BLOB-CORRUPT, E-BLOB-UNREADABLE."""
         folder, name = self._place(digest)
         try:
-            data = self._read(folder, name)
+            data = self._fs.read_path(f"{folder}/{name}")
         except FileNotFoundError:
             raise missing(
                 "E-BLOB-MISSING",
@@ -78,17 +79,22 @@ class Blobs:
             )
         return data
 
+    def path(self, digest: str) -> str:
+        """The full path of a blob, whether or not it is there."""
+        return "/".join(self._place(digest))
+
     def status(self, digest: str) -> os.stat_result | None:
-        """The file status of a blob; None where it is not there."""
+        """The file status of a blob; None where it is not there. Raises E-IO-…."""
         folder, name = self._place(digest)
-        try:
-            handle = self._fs.open_root(folder)
-        except OSError:
-            return None
-        try:
-            return self._fs.lstat(handle, name)
-        finally:
-            self._fs.close(handle)
+        with io_at("cannot look into", folder):
+            try:
+                handle = self._fs.open_root(folder)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            try:
+                return self._fs.lstat(handle, name)
+            finally:
+                self._fs.close(handle)
 
     def has(self, digest: str) -> bool:
         """Whether a blob is there (not whether it is sound)."""
@@ -167,13 +173,6 @@ class Blobs:
             raise ValueError(f"not a digest: {shown(digest)}")
         body = digest.removeprefix(SHA256_PREFIX)
         return f"{self._base}/{body[:2]}", body[2:]
-
-    def _read(self, folder: str, name: str) -> bytes:
-        handle = self._fs.open_root(folder)
-        try:
-            return self._fs.read(handle, name)
-        finally:
-            self._fs.close(handle)
 
     def _list(self, folder: str) -> list[str]:
         try:

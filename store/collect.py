@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.canonical import is_digest
 from ..capabilities.errors import missing, shown
@@ -25,16 +26,14 @@ GRACE = 3600
 """Seconds for which a blob stays though nothing names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """A lock that an apply used: its full path, and the blobs that it names."""
 
     path: str
     digests: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """What a collection removed: blobs and their bytes, old generations `(slug, number)`, left-over temporary
     files. `absent` are registered locks whose file is gone; they still count as roots."""
 
@@ -56,18 +55,25 @@ def lock_digests(lock: Lock) -> set[str]:
     return found
 
 
+def registration_name(path: str) -> str:
+    """The file name of the registration of the lock at `path` (full)."""
+    return f"{hashlib.sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
+
+
 def register(store: Store, path: str, digests: Iterable[str]) -> None:
     """Remember that the lock at `path` (full) is in use and names `digests`. Nothing is written where that is
-    known already. Raises `OSError`."""
+    known already. Raises E-IO-…."""
     record = {"path": path, "digests": sorted(set(digests))}
-    data, name = seal(record), f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.json"
-    if read_whole(store.fs, _folder(store), name) != data:
-        write_whole(store.fs, _folder(store), name, data)
+    data, name = seal(record), registration_name(path)
+    with io_at("cannot note the lock in", _folder(store)):
+        if read_whole(store.fs, _folder(store), name) != data:
+            write_whole(store.fs, _folder(store), name, data)
 
 
 def forget(store: Store, path: str) -> None:
-    """The lock at `path` is no root any more. Raises `OSError`."""
-    remove_file(store.fs, _folder(store), f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.json")
+    """The lock at `path` is no root any more. Raises E-IO-…."""
+    with io_at("cannot forget the lock in", _folder(store)):
+        remove_file(store.fs, _folder(store), registration_name(path))
 
 
 def registered(store: Store) -> list[Registered]:
@@ -75,7 +81,7 @@ def registered(store: Store) -> list[Registered]:
     anything, so nothing is collected."""
     found: list[Registered] = []
     with io_at("cannot read", _folder(store)):
-        names = list_folder(store.fs, _folder(store))
+        names = [n for n in list_folder(store.fs, _folder(store)) if n.endswith(".json")]
     for name in names:
         with io_at("cannot read", f"{_folder(store)}/{name}"):
             data = read_whole(store.fs, _folder(store), name)
@@ -122,14 +128,14 @@ def collect(
         with io_at("cannot look into", store.state):
             spare = _spare(store, roots, grace)
         size = temporaries = 0
+        for slug, number in () if dry else outdated:  # before what they name: none may be left without it
+            with io_at("cannot remove", store.generations.folder(slug)):
+                store.generations.remove(slug, number)
         for digest, length in spare:
             size += length
             if not dry:
                 with io_at("cannot remove", digest):
                     store.blobs.remove(digest)
-        for slug, number in () if dry else outdated:
-            with io_at("cannot remove", store.generations.folder(slug)):
-                store.generations.remove(slug, number)
         if not dry:
             with io_at("cannot tidy", store.state):
                 temporaries = store.blobs.remove_temporaries(grace)

@@ -43,6 +43,12 @@ def io_error(error: OSError, doing: str, path: str) -> GsdlockError:
     )
 
 
+def is_of_the_system(error: BaseException) -> bool:
+    """Whether an error tells of the machine's state (full, read-only, denied, out of handles, a medium that
+    fails) rather than of a mistake in a program."""
+    return isinstance(error, OSError) and (error.errno in _CODES or error.errno == errno.EIO)
+
+
 @contextlib.contextmanager
 def io_at(doing: str, path: str) -> Iterator[None]:
     """Any `OSError` inside becomes the refusal of `io_error`."""

@@ -120,11 +120,11 @@ class Generations:
 
     def unpoint(self, slug: str) -> None:
         """No generation is the current one any more. Raises `OSError`."""
-        remove_file(self._fs, f"{self.state}/targets/{slug}", "current")
+        remove_file(self._fs, f"{self.state}/targets/{slug}", "current", flush=True)
 
     def remove(self, slug: str, number: int) -> None:
-        """Forget a generation that is not the current one. Raises `OSError`."""
-        remove_file(self._fs, self.folder(slug), f"{number}.json")
+        """Forget a generation that is not the current one, for good when this returns. Raises `OSError`."""
+        remove_file(self._fs, self.folder(slug), f"{number}.json", flush=True)
 
     def _in_flight(self) -> bool:
         with io_at("cannot list", f"{self.state}/transactions"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError, missing, shown
 from .exclusive import DEFAULT_WAIT, exclusive
@@ -17,8 +18,7 @@ from .wanted import Validator
 from .workbench import RaceError, Workbench
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What was done about one transaction: `completed` (its targets hold the new generations) or not (they
     hold the old ones). `kept` are paths where somebody else's version made way and is in the store."""
 
@@ -131,6 +131,7 @@ def tidy(journals: Journals, bench: Workbench) -> None:
     """All targets hold their new generation: remove the staging, emptied folders, and the journal."""
     bench.clean()
     bench.remove_folders(bench.journal.pruned)
+    bench.flush_cleaned(bench.journal.pruned)
     with io_at("cannot remove", f"{bench.store.state}/transactions/{bench.journal.id}"):
         journals.remove(bench.journal.id)
 
@@ -157,6 +158,7 @@ def go_back(store: Store, journals: Journals, bench: Workbench, phase: Phase) ->
             journals.move(journal.id, Phase.UNDO, Phase.PREPARE)  # from here on there is only staging
     bench.clean()
     bench.remove_folders(tuple(reversed(journal.made)))
+    bench.flush_cleaned(journal.made)
     for slug, (_, number) in journal.generations.items():
         with io_at("cannot remove", store.generations.folder(slug)):
             store.generations.remove(slug, number)

@@ -91,8 +91,11 @@ def list_folder(fs: FileSystem, folder: str) -> list[str]:
         fs.close(handle)
 
 
-def remove_file(fs: FileSystem, folder: str, name: str) -> None:
-    """Remove `folder/name`; nothing where it is not there. Raises `OSError`."""
+def remove_file(fs: FileSystem, folder: str, name: str, *, flush: bool = False) -> None:
+    """Remove `folder/name`; nothing where it is not there. With `flush` it stays away when this returns.
+
+    Raises `OSError`.
+    """
     try:
         handle = fs.open_root(folder)
     except FileNotFoundError:
@@ -100,5 +103,7 @@ def remove_file(fs: FileSystem, folder: str, name: str) -> None:
     try:
         with contextlib.suppress(FileNotFoundError):
             fs.unlink(handle, name)
+            if flush:
+                fs.flush_dir(handle)
     finally:
         fs.close(handle)

@@ -1,11 +1,12 @@
 """One transaction at work: staging, each operation forward and backward, and cleaning up.
 
-In a staging folder `<n>.new` is what operation n puts in place and `<n>.old` what it took out. Where an
-operation stands is read off these names, so forward and backward may be begun again after a crash at any
-point. The exchange of two names in one atomic step (`FileSystem.exchange`) both puts the new file in place
-and takes the old one out, whichever that is at that very moment; only then it is looked at, and if it is not
-what was found before, it goes back. Where the system has no such step, the old file gets a second name first
-and the new one is renamed over it.
+In a staging folder `<n>.new` is what operation n puts in place, and after an exchange what it took out;
+`<n>.old` is what was taken out otherwise. Where an operation stands is read off these names and the bytes
+behind them, so forward and backward may be begun again after a crash at any point, and after a loss of power
+that kept any of the steps without the others. The exchange of two names in one atomic step
+(`FileSystem.exchange`) both puts the new file in place and takes the old one out, whichever that is at that
+very moment; only then it is looked at, and if it is not what was found before, it goes back. Where the system
+has no such step, the old file gets a second name first and the new one is renamed over it.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Workbench:
 
     def make_folders(self) -> None:
         """Make the missing folders, and the staging folders. Raises E-IO-…, E-CONFINE-…."""
+        self.ground.unsettle()
         for place in self.journal.made:
             folder, name = split(place.path)
             with io_at("cannot make", self.path(place)), contextlib.suppress(FileExistsError):
@@ -127,9 +129,9 @@ class Workbench:
                     raise RaceError(self.path(operation.place)) from None
                 self.fs.rename_new(bench, new, parent, name)
                 return
+        # The old file keeps the new one's name: a second step could survive a power loss without the first.
         if not self.as_found(bench, new, operation) and not self._set_aside(bench, new, operation, strict):
             raise RaceError(self.path(operation.place))
-        self.fs.rename(bench, new, bench, old)
 
     def take(self, number: int, operation: Operation, *, strict: bool) -> None:
         """Take a file away. `strict`: raise `RaceError` where it is not the old file; else that stays."""
@@ -174,12 +176,21 @@ class Workbench:
                 raise
             mode = operation.old.mode if operation.old is not None else 0o600
             self.fs.create(bench, old, self.fs.read(parent, name), mode)
+            self.fs.flush_file(bench, old)
+        self.fs.flush_dir(bench)  # else the power could take the second name and leave the new file
         self.fs.rename(bench, new, parent, name)
 
     def _is_exchanged(self, bench: int, new: str, operation: Operation) -> bool:
         """Whether a crash came right after the exchange: then the staged file is not ours."""
-        assert operation.new is not None, "only what is put in place is exchanged"
-        return self.recovering and self.digest(bench, new) != operation.new.digest
+        return self.recovering and not self._is_ours(bench, new, operation)
+
+    def _is_ours(self, bench: int, name: str, operation: Operation) -> bool:
+        """Whether a file is the staged one: by its bytes, and by its mode where only that changes."""
+        status = self.fs.lstat(bench, name)
+        if operation.new is None or status is None or self.digest(bench, name) != operation.new.digest:
+            return False
+        same = operation.old is not None and operation.old.digest == operation.new.digest
+        return not same or permissions(status) == operation.new.mode
 
     def as_found(self, parent: int, name: str, operation: Operation) -> bool:
         """Whether a file is the one that the preflight found: by inode, size and time, else by its bytes."""
@@ -257,8 +268,7 @@ class Workbench:
                     self.fs.rename_new(bench, old, parent, name)
             return True
         if staged is not None:
-            self._put_back_begun(bench, new, old, operation)
-            return True
+            return self._put_back_begun(bench, new, old, operation)
         if there is None:
             if taken is not None:
                 self.fs.rename_new(bench, old, parent, name)
@@ -275,18 +285,26 @@ class Workbench:
             self.fs.rename(bench, old, parent, name)
         return True
 
-    def _put_back_begun(self, bench: int, new: str, old: str, operation: Operation) -> None:
-        """The staged file is still there: nothing was put in place, or an exchange was not finished."""
+    def _put_back_begun(self, bench: int, new: str, old: str, operation: Operation) -> bool:
+        """There is something in the place of the staged file: it itself, if nothing was put in place yet, or
+        what was exchanged for it. False where somebody changed the file since."""
         parent, name = self.target(operation)
-        assert operation.new is not None, "only what is put in place is staged"
+        there = self.fs.lstat(parent, name)
         if self.fs.lstat(bench, old) is not None:
             self.fs.unlink(bench, old)
         elif operation.old is None:
-            ours, there = self.fs.lstat(bench, new), self.fs.lstat(parent, name)
+            ours = self.fs.lstat(bench, new)
             if ours and there and (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino):
                 self.fs.unlink(parent, name)
-        elif self.digest(bench, new) != operation.new.digest:
-            self.exchange_back(bench, new, operation)
+        elif self._is_ours(bench, new, operation):
+            pass
+        elif there is None:
+            self.fs.rename_new(bench, new, parent, name)
+        elif not self._is_ours(parent, name, operation):
+            return False
+        else:
+            self.fs.exchange(bench, new, parent, name)
+        return True
 
     # -- after -------------------------------------------------------------------------------------------
 
@@ -330,6 +348,11 @@ class Workbench:
                 except OSError as error:
                     if error.errno not in _NOT_EMPTY:
                         raise
+
+    def flush_cleaned(self, places: tuple[Place, ...]) -> None:
+        """That the staging folders and the folders `places` are gone is on the medium when this returns: only
+        then may the journal go, which alone knows of them. Raises E-IO-…."""
+        self._flush({*self.journal.stages, *(Place(p.anchor, split(p.path)[0]) for p in places)})
 
     # -- small -------------------------------------------------------------------------------------------
 
