@@ -17,10 +17,12 @@ VERBS: dict[str, tuple[str, str]] = {
     "why": ("why", "say where a file or an entry comes from"),
     "verify": ("verify", "check installed files and stored content against their digests"),
     "sign": ("sign", "sign the lock, or a folder, with an SSH key"),
+    "doctor": ("doctor", "look for damage in gsdlock's own files, and put it right"),
     "log": ("log", "list the receipts of decisions and outcomes"),
     "gc": ("gc", "delete stored content that nothing names"),
     "config": ("config", "list the settings in force and where they come from"),
     "runtimes": ("runtimes", "list the hosts that can be installed into"),
     "overlay": ("overlay", "read, consent to and use third-party capabilities"),
+    "import": ("import_", "take over what the reference installer (npx) put in"),
     "features": ("features", "list the features of the packs and where they are active"),
 }

@@ -13,9 +13,10 @@ that needs no new space on the disk, so that a full disk cannot stop a transacti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from ..capabilities.errors import missing, shown
 from ..lockfiles.model import EditFormat, EditOp
@@ -27,6 +28,8 @@ from .statefiles import DamagedError, list_folder, read_whole, remove_file, seal
 from .wanted import WantedChange
 
 JOURNAL_VERSION = 1
+STAGING_PREFIX = ".gsdlock-"
+"""What the names of staging folders begin with; the id of their transaction follows."""
 
 
 class Phase(StrEnum):
@@ -47,16 +50,14 @@ class Step(StrEnum):
     TAKE = "take"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A path below an anchor, by the anchor's number in the journal; an empty path is the anchor itself."""
 
     anchor: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One step on one file. `stage` is the number of the staging folder.
 
     `new` and `old` are digest and mode of what shall stand there and of what was found (None: nothing).
@@ -72,11 +73,10 @@ class Operation:
     recipe: Recipe | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """How a shared file is merged: see `merge.merge`. `known` are the digests (without, after) of the state
     that was known when it was planned. `records` are the targets (slugs) whose generation tells of this file,
-    and `real` its full path there."""
+    and `real` its full path there. `whole` are pointers of entries that go as a whole."""
 
     format: EditFormat
     real: str
@@ -85,10 +85,10 @@ class Recipe:
     known: tuple[str | None, str | None] | None
     over: tuple[str, ...]
     records: tuple[str, ...]
+    whole: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(Struct, frozen=True):
     """An existing directory under which everything else lies: full resolved path, device, inode."""
 
     real: str
@@ -96,8 +96,7 @@ class Anchor:
     inode: int
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
+class Journal(Struct, frozen=True):
     """One transaction. `made` are folders to be made, outermost first; `stages` the folders that get a
     staging folder; `pruned` the folders that go when all is done, innermost first. `generations` maps slug to
     `(old number, new number)`."""
@@ -115,7 +114,7 @@ class Journal:
     @property
     def staging(self) -> str:
         """The name of the staging folders."""
-        return f".gsdlock-{self.id}"
+        return f"{STAGING_PREFIX}{self.id}"
 
 
 class Journals:
@@ -231,6 +230,7 @@ def _recipe_data(r: Recipe) -> dict[str, Any]:
         "known": None if r.known is None else list(r.known),
         "over": list(r.over),
         "records": list(r.records),
+        "whole": list(r.whole),
     }
 
 
@@ -286,4 +286,5 @@ def _read_recipe(data: Mapping[str, Any]) -> Recipe:
         known=None if data["known"] is None else (data["known"][0], data["known"][1]),
         over=tuple(data["over"]),
         records=tuple(data["records"]),
+        whole=tuple(data["whole"]),
     )
