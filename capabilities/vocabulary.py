@@ -275,6 +275,37 @@ class ConfigFileFormat(StrEnum):
     YAML = "yaml"
 
 
+class FileRule(StrEnum):
+    """What a host asks of a file of its own before it takes it (ours): see `host_files`.
+
+    strict-json: no comments and no trailing commas.
+    hook-groups: `hooks` holds for each event an array of `{matcher?, hooks: [handler]}`.
+    hook-entries: `hooks` holds for each event an array of handlers.
+    hook-tables: `hooks` is one array of `{event, command, matcher?, timeout?}` and nothing else in them.
+    hooks-by-event: `hooks` is an object, whatever its members are.
+    hooks-alone: at the top level stand `hooks` and `description` only.
+    versioned: at the top level stands a `version` number.
+    servers: each MCP server at the place of the `mcp` axis has a command or an address.
+    permission-lists: `permissions` holds its rules as arrays of texts.
+    permission-modes: `permission` is `ask`, `allow` or `deny`, or an object of those, two levels deep at most.
+    switches: `features` holds true or false, or tables.
+    agent-table: `agents` is a table.
+    """
+
+    STRICT_JSON = "strict-json"
+    HOOK_GROUPS = "hook-groups"
+    HOOK_ENTRIES = "hook-entries"
+    HOOK_TABLES = "hook-tables"
+    HOOKS_BY_EVENT = "hooks-by-event"
+    HOOKS_ALONE = "hooks-alone"
+    VERSIONED = "versioned"
+    SERVERS = "servers"
+    PERMISSION_LISTS = "permission-lists"
+    PERMISSION_MODES = "permission-modes"
+    SWITCHES = "switches"
+    AGENT_TABLE = "agent-table"
+
+
 class LocalHookPath(StrEnum):
     """How the command of a hook in a project names its script (ours).
 

@@ -272,7 +272,7 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str]) -> Outcome:
         number = next((n for slug, n in result.generations.items() if slug.split("@")[0] == target), None)
         what = ", ".join(f"{op} {n}" for op, n in sorted(counts.items()))
         lines.append(f"{target}: {what}" + (f"; generation {number}" if number else ""))
-    denied = [o for o in result.outcomes if not o.decision.allow]
+    denied = [o for o in result.outcomes if o.item.changes and not o.decision.allow]
     for target in dict.fromkeys(o.item.target for o in denied):
         left = target in result.unchanged
         lines.append(

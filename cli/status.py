@@ -63,6 +63,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     data = {
         "targets": [s.data() for s in standings],
         "behind": behind,
+        "broken-files": [line for lines in broken.values() for line in lines],
         "dev-overrides": dict(overrides),
         **lock_data,
     }

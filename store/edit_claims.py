@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.errors import shown
 from .items import Item, ItemKind, ItemOp
@@ -13,8 +14,7 @@ from .survey import Spot, TargetChange
 from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
 
 
-@dataclass(frozen=True, slots=True)
-class EditClaim:
+class EditClaim(Struct, frozen=True):
     """What one target says about one shared file: our record of it (`base`) and the changes that the plan
     wants. `linked` says that a link leads to it; `given` is its path as the root was given."""
 
@@ -84,17 +84,27 @@ def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) ->
     )
 
 
+class Standing(Struct, frozen=True):
+    """What of the entries is in a shared file now: `present` are wanted changes that stand there, `yours`
+    those of them that leave another value of the user's alone; `holds` says whether an entry is in the file.
+    `whole` are pointers of entries that go with all that others put into them."""
+
+    present: Collection[tuple[str, str, bytes]]
+    yours: Collection[tuple[str, str, bytes]]
+    holds: Callable[[EntryRecord], bool]
+    whole: Collection[str] = ()
+
+
 def entry_items(
     claims: Sequence[EditClaim],
     asked: Mapping[str, Sequence[WantedChange]],
-    present: Collection[tuple[str, str, bytes]],
     others: Sequence[EditedRecord],
-    holds: Callable[[EntryRecord], bool],
+    standing: Standing,
 ) -> list[tuple[str, Item]]:
     """The items of one shared file, by slug.
 
-    `asked` are the changes that are made or stand already (the rest is held back), `present` those that stand
-    now; `others` are records of targets that are not changed; `holds` says whether an entry is in the file.
+    `asked` are the changes that are made or stand already (the rest is held back); `others` are records of
+    targets that are not changed.
     """
     wanted = {w.identity for changes in asked.values() for w in changes}
     wanted |= {identity(entry.change) for record in others for entry in record.entries}
@@ -102,9 +112,9 @@ def entry_items(
     for claim in claims:
         going_ahead = {change.identity for change in asked[claim.slug]}
         for change in claim.changes:
-            if change.identity not in going_ahead:
+            if change.identity not in going_ahead or change.identity in standing.yours:
                 op, text = ItemOp.HOLD_BACK, "your version stays"
-            elif change.identity in present:
+            elif change.identity in standing.present:
                 op, text = ItemOp.KEEP, "stands as it should"
             else:
                 op, text = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT, "is put in"
@@ -117,7 +127,12 @@ def entry_items(
                 op, text = ItemOp.KEEP, "stays, another target has it too"
             elif not record.entry.added:
                 op, text = ItemOp.KEEP, "stays, it was yours before"
-            elif holds(record):
+            elif record.entry.at in standing.whole:
+                op, text = (
+                    ItemOp.UNEDIT,
+                    "is taken out, and what was put into it, which the host would refuse",
+                )
+            elif standing.holds(record):
                 op, text = ItemOp.UNEDIT, "is taken out"
             else:
                 op, text = ItemOp.KEEP, "you changed it, and it is left with you"

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..lockfiles.model import EditOp
 from .drift import Say
-from .edits.types import Editor, Entry
+from .edits.types import Change, EditFault, Editor, Entry
 from .records import EntryRecord
 from .wanted import WantedChange, identity
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What becomes of the wanted changes, each in exactly one of `asked` (put in, or standing already),
     `held` (the user's version stays) and `drifted` (refused). `over` are places where a value of the user's
-    gives way; `present` are the changes that the file holds now."""
+    gives way; `present` are the changes that the file holds now, `yours` those of them that are content with
+    another value of the user's."""
 
     asked: tuple[WantedChange, ...]
     held: tuple[WantedChange, ...]
     drifted: tuple[WantedChange, ...]
     over: frozenset[str]
     present: frozenset[tuple[str, str, bytes]]
+    yours: frozenset[tuple[str, str, bytes]]
 
 
 def judge_entries(
@@ -52,6 +56,7 @@ def judge_entries(
     drifted: list[WantedChange] = []
     over: set[str] = set()
     present: set[tuple[str, str, bytes]] = set()
+    yours: set[tuple[str, str, bytes]] = set()
     for change in changes:
         said = say(change)
         if said.ours or said.adopt:
@@ -59,6 +64,8 @@ def judge_entries(
         holds = editor.holds(current, change.change)
         if holds:
             present.add(change.identity)
+            if _is_other(editor, current, change.change):
+                yours.add(change.identity)
         stays = change.identity in held or change.change.at in held_at
         if holds or said.ours or not (stays or change.identity in ours or change.change.at in lost):
             asked.append(change)
@@ -66,7 +73,19 @@ def judge_entries(
             kept.append(change)
         else:
             drifted.append(change)
-    return Asked(tuple(asked), tuple(kept), tuple(drifted), frozenset(over), frozenset(present))
+    return Asked(
+        tuple(asked), tuple(kept), tuple(drifted), frozenset(over), frozenset(present), frozenset(yours)
+    )
+
+
+def _is_other(editor: Editor, current: bytes | None, change: Change) -> bool:
+    """Whether another value than that of a `set-if-absent` stands there, or on the way to it."""
+    if change.op is not EditOp.SET_IF_ABSENT:
+        return False
+    try:
+        return not editor.holds(current, replace(change, op=EditOp.ENSURE))
+    except EditFault:
+        return True
 
 
 def held_back(change: WantedChange) -> EntryRecord:

@@ -8,8 +8,11 @@ records out; raises `EditFault` where the file cannot be edited.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .edits.meaning import value_at
 from .edits.types import ABSENT, Change, EditFault, Editor, Entry
 from .records import EntryRecord
 from .wanted import WantedChange, identity
@@ -19,16 +22,14 @@ LOST = frozenset({"E-BLOB-MISSING", "E-BLOB-CORRUPT"})
 """What says that the bytes without us are lost: that costs exactness, not the way out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A state of the file that we wrote: the bytes `without` any of us, and the bytes `after` us."""
 
     without: bytes | None
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """The file as it shall be (`data`, None: it goes), as it would be without any of us, and the entries of
     each owner, in the order in which they were asked for."""
 
@@ -44,6 +45,7 @@ def merge(
     asked: Mapping[str, Sequence[WantedChange]],
     known: Known | None = None,
     over: Collection[str] = (),
+    whole: Collection[str] = (),
 ) -> Merged:
     """The file with every asked change in it and no entry of ours besides.
 
@@ -51,12 +53,13 @@ def merge(
     leaves). `known` is the state that we wrote last: where the file still is in it, leaving gives
     `known.without` back byte for byte, and other changes start from it if what is owned comes out of it the
     same way. Else the file as it stands is changed as little as possible.
-    `over` are pointers at which another value of the user's gives way.
+    `over` are pointers at which another value of the user's gives way, `whole` those of entries that go with
+    everything that others put into them.
     """
-    ours = _ours(owned)
+    ours = _as_wholes(editor, current, _ours(owned), whole)
     wanted = _unique(change for changes in asked.values() for change in changes)
     settled = all(key in ours and editor.holds(current, w.change) for key, w in wanted.items())
-    untouched = known is not None and known.after == current
+    untouched = known is not None and known.after == current and not whole
     over = {*over, *(entry.at for entry in ours.values() if entry.prior is not ABSENT)}
     entries: Mapping[Identity, Entry] = {}
     if settled and len(wanted) == len(ours):
@@ -92,6 +95,21 @@ def _ours(owned: Mapping[str, Sequence[EntryRecord]]) -> dict[Identity, Entry]:
             key = identity(record.change)
             if key not in found or (record.entry.added and not found[key].added):
                 found[key] = record.entry
+    return found
+
+
+def _as_wholes(
+    editor: Editor, current: bytes | None, ours: dict[Identity, Entry], whole: Collection[str]
+) -> dict[Identity, Entry]:
+    """The entries, those at a pointer of `whole` as if we had written all that stands there."""
+    if current is None or not any(entry.at in whole for entry in ours.values()):
+        return ours
+    meaning = editor.read(current)
+    found = dict(ours)
+    for key, entry in ours.items():
+        value = value_at(meaning, entry.at) if entry.at in whole else ABSENT
+        if value is not ABSENT:
+            found[key] = replace(entry, value=value)
     return found
 
 

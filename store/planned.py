@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ..capabilities.errors import shown
 from .items import Item, ItemKind, ItemOp, Risk
 from .journal import Place, Recipe, Step
 from .records import Kept
 from .survey import FolderFacts, Spot
-from .wanted import Wanted
+from .wanted import Validator, Wanted
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the bytes of a staged file come from: `data` itself, or the blob `digest`, filled in for the
     target `slug` where `fill` is given."""
 
@@ -24,12 +23,12 @@ class Source:
     data: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedStep:
+class PlannedStep(Struct, frozen=True):
     """One step on disk: an `Operation` but for the number of its staging folder.
 
     `stage` is the folder to stage in, `makes` the folders to be made first, `slugs` the targets that it is
-    for. `keep` is the user's version that is displaced and goes into the store.
+    for. `keep` is the user's version that is displaced and goes into the store. `validators` judge an
+    edit that has to be merged again.
     """
 
     step: Step
@@ -43,6 +42,7 @@ class PlannedStep:
     slugs: tuple[str, ...]
     keep: bytes | None = None
     recipe: Recipe | None = None
+    validators: tuple[Validator, ...] = ()
 
 
 def stage_for(spot: Spot, facts: FolderFacts) -> Place:
@@ -51,8 +51,7 @@ def stage_for(spot: Spot, facts: FolderFacts) -> Place:
     return spot.root if facts.device == spot.device else facts.nearest
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """What makes an item heavier than its kind: see `Risk`."""
 
     outside: bool = False  # global scope from a project's manifest

@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import GsdlockError, refused, shown
@@ -20,6 +22,7 @@ from .faults import io_at
 from .filesystem import is_regular, masked, permissions
 from .journal import Operation, Recipe
 from .merge import LOST, Known, Merged, merge
+from .objections import host_refusal, objections
 from .records import EditedRecord, EntryRecord, Generation, Kept, entry_data, read_entry
 from .statefiles import seal, unseal
 from .wanted import Validator, WantedChange
@@ -30,8 +33,7 @@ _PAUSE = 0.01
 """Seconds between two tries, so that a program that writes a file in place can finish."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """What a file was merged to after it had changed: the try it was, the operation as it is now, and the
     entries by owner with the digests of the file without and with them."""
 
@@ -150,7 +152,7 @@ class Rewriting:
 
     def _merge_again(self, number: int, attempt: int) -> Noted | None:
         """Merge from what stands there now, stage the result and note it; None where that cannot be read or
-        parsed at this moment. Raises what the validators raise, `RaceError`, `OSError`."""
+        parsed at this moment. Raises E-HOST-SHAPE, `RaceError`, `OSError`."""
         operation = self.bench.journal.operations[number]
         recipe = operation.recipe
         assert recipe is not None, "only edits are merged"
@@ -163,9 +165,8 @@ class Rewriting:
             merged = self._merge(recipe, current)
         except (FileNotFoundError, EditFault):
             return None
-        for validate in self._validators.get(number, ()):
-            if merged.data is not None:
-                validate(merged.data)
+        if against := objections(self._validators.get(number, ()), current, merged.data):
+            raise host_refusal(recipe.real, against)
         for data in (current, merged.without):
             if data is not None:
                 self.store.blobs.put(data)
@@ -199,7 +200,7 @@ class Rewriting:
                 if error.code not in LOST:
                     raise
         editor = self.store.editors(recipe.format)
-        return merge(editor, current, recipe.owned, recipe.asked, known, recipe.over)
+        return merge(editor, current, recipe.owned, recipe.asked, known, recipe.over, recipe.whole)
 
     def _note(self, number: int, noted: Noted, data: bytes | None, like: tuple[int, str] | None) -> None:
         """Stage a new result, then say so: the note is complete before anything is put in place."""

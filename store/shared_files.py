@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import GsdlockError, shown
 from .drift import Say, Seen
-from .edit_claims import EditClaim, entry_item, entry_items, weight_of
+from .edit_claims import EditClaim, Standing, entry_item, entry_items, weight_of
 from .edits.types import EditFault, Editor
 from .entry_drift import held_back, judge_entries
 from .faults import io_error
@@ -20,11 +21,12 @@ from .items import Item, ItemOp
 from .journal import Recipe, Step
 from .locate import not_yours, read_only
 from .merge import LOST, Known, Merged, merge
+from .objections import host_refusal, leaves, objections, rests
 from .planned import PlannedStep, Source, file_item, stage_for
 from .records import EditedRecord, EntryRecord, Generation, Kept
 from .roots import writable
 from .survey import Survey
-from .wanted import WantedChange, identity, item_key
+from .wanted import Objection, Validator, WantedChange, identity, item_key
 
 _PAUSE = 0.02  # seconds: what a host needs to write its settings
 
@@ -54,7 +56,9 @@ class SharedFile:
         self._held: dict[str, list[EntryRecord]] = {claim.slug: [] for claim in claims}
         self._asked: dict[str, list[WantedChange]] = {claim.slug: [] for claim in claims}
         self._over: set[str] = set()
+        self._whole: frozenset[str] = frozenset()
         self._present: set[tuple[str, str, bytes]] = set()
+        self._yours: set[tuple[str, str, bytes]] = set()
 
     def judged(self, tries: int = 3) -> SharedFile:
         """The file with its step, records and items; what stands in the way is in the survey.
@@ -124,6 +128,16 @@ class SharedFile:
             for generation, record in self.others
         }
         merged = merge(self._editor, current, owned, asked, known, self._over)
+        against = self._objections(current, merged)
+        self._whole = rests(against, owned, asked) if against else frozenset()
+        if self._whole:
+            merged = merge(self._editor, current, owned, asked, known, self._over, self._whole)
+            against = self._objections(current, merged)
+        against = [o for o in against if not leaves(o, owned, asked)]
+        if against:
+            error = host_refusal(self.spot.full, against)
+            self._refuse(error.code, error.what, error.fix, error.details)
+            return
         recipe = Recipe(
             format=self._format,
             real=self.spot.full,
@@ -132,6 +146,7 @@ class SharedFile:
             known=(_digest(known.without), digest) if known is not None else None,
             over=tuple(sorted(self._over)),
             records=tuple(claim.slug for claim in self.claims),
+            whole=tuple(sorted(self._whole)),
         )
         self._settle(merged, recipe, seen, status, current)
 
@@ -221,6 +236,7 @@ class SharedFile:
         self._held[claim.slug] += [held_back(change) for change in judged.held]
         self._over |= judged.over
         self._present |= judged.present
+        self._yours |= judged.yours
         for change in judged.drifted:
             self._drift(claim, change)
 
@@ -259,7 +275,7 @@ class SharedFile:
         current: bytes | None,
     ) -> None:
         if merged.data != current:
-            if not self._may_write(status) or not self._accepted(merged.data):
+            if not self._may_write(status):
                 return
             new = None
             if merged.data is not None:
@@ -302,18 +318,14 @@ class SharedFile:
             self._refuse(refusal.code, refusal.what, refusal.fix)
         return refusal is None
 
-    def _accepted(self, data: bytes | None) -> bool:
-        """Whether every host that reads the file would take it."""
-        for claim in self.claims:
-            wanted = claim.change.next
-            validate = wanted.validators.get(claim.key) if wanted is not None else None
-            if validate is not None and data is not None:
-                try:
-                    validate(data)
-                except GsdlockError as error:
-                    self._refuse(error.code, error.what, error.fix, error.details)
-                    return False
-        return True
+    @property
+    def _validators(self) -> tuple[Validator, ...]:
+        """Who judges the merged file: every host that reads it."""
+        found = (claim.change.validators.get(claim.key) for claim in self.claims)
+        return tuple(validate for validate in found if validate is not None)
+
+    def _objections(self, current: bytes | None, merged: Merged) -> list[Objection]:
+        return objections(self._validators, current, merged.data) if merged.data != current else []
 
     def _step(
         self,
@@ -340,6 +352,7 @@ class SharedFile:
             slugs=tuple(claim.slug for claim in self.claims),
             keep=current,
             recipe=recipe,
+            validators=self._validators,
         )
 
     def _record(
@@ -417,7 +430,8 @@ class SharedFile:
         holds = partial(self._editor.holds, current)
         asked = {slug: tuple(changes) for slug, changes in self._asked.items()}
         others = [record for _, record in self.others]
-        self.items += entry_items(self.claims, asked, self._present, others, lambda r: holds(r.change))
+        standing = Standing(self._present, self._yours, lambda r: holds(r.change), self._whole)
+        self.items += entry_items(self.claims, asked, others, standing)
         if self.step is not None and not any(item.changes for _, item in self.items):
             # The file changes though no entry of its own does (a copy too many goes): that is asked too.
             claim = self.claims[0]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import Exit, GsdlockError, shown
@@ -22,7 +23,7 @@ from .journal import Place
 from .records import EditedRecord, Generation, Kept
 from .roots import Ground, Pinned, link_refusal, pin, split, writable
 from .store import Store
-from .wanted import Wanted, filled
+from .wanted import Validator, Wanted, filled
 
 T = TypeVar("T")
 
@@ -30,14 +31,15 @@ _NOTHING_SAID = Say()
 _MOST_CACHED = 64 << 20  # bytes of contents that are kept from the preflight for staging
 
 
-@dataclass(frozen=True, slots=True)
-class TargetChange:
+class TargetChange(Struct, frozen=True):
     """One target to be changed: `next` is what it shall hold, None to leave it.
 
     `restores` maps full paths to what shall stand there again: on a rollback where the path is as we left it;
     with `force` (the verb restore) in any case, as the user's version from then on, and nothing else of the
     target is looked at. `reinstated` are, on a rollback, the records of shared files (by full path) that hold
-    again with the bytes restored there.
+    again with the bytes restored there. `validators` judge merged files by `root:path`, those of a target
+    that leaves too. `assumes` is what another tool installed, as a generation: it is gone on from where there
+    is none, and what takes the place of its files is kept in the store.
     """
 
     slug: str
@@ -46,10 +48,11 @@ class TargetChange:
     reinstated: Mapping[str, EditedRecord] = field(default_factory=dict)
     force: bool = False
     returns: int | None = None
+    validators: Mapping[str, Validator] = field(default_factory=dict)
+    assumes: Generation | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """One path on disk: its full path, where that is below a pinned directory, the root it belongs to with
     its device, and whether a group can write in that root."""
 
@@ -60,8 +63,7 @@ class Spot:
     group_writable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFacts:
+class FolderFacts(Struct, frozen=True):
     """A folder, or where it is missing the nearest one above it that exists. `missing` are the folders to be
     made, outermost first; `device` is that of the existing one, `nearest` its place."""
 
@@ -77,14 +79,18 @@ class Survey:
         self.store = store
         self.changes = changes
         self.choices = choices
-        self.currents: dict[str, Generation] = store.generations.currents()
-        self.ground = Ground(store.fs)
+        self.currents: dict[str, Generation] = {
+            **{change.slug: change.assumes for change in changes if change.assumes is not None},
+            **store.generations.currents(),
+        }
+        self.ground = Ground(store.fs, settled=True)
         self.problems: list[Problem] = []
         self.named: list[Named] = []
         self._pins: dict[str, Pinned | None] = {}
         self._folders: dict[Place, FolderFacts | None] = {}
         self._contents: dict[tuple[str, str], bytes] = {}
         self._cached = 0
+        self._digests: dict[tuple[str, str], str] = {}
 
     def name_of(self, change: TargetChange) -> str:
         """The name of the target that a change is about, as the manifest has it."""
@@ -248,6 +254,13 @@ class Survey:
                 self._contents[mark] = data
                 self._cached += len(data)
         return data
+
+    def digest(self, source: str, fillings: Fillings, key: str, slug: str) -> str:
+        """The digest of what `content` gives with these fillings; worked out once. Raises as that does."""
+        mark = (source, slug)
+        if mark not in self._digests:
+            self._digests[mark] = sha256_digest(self.content(source, fillings, key, slug))
+        return self._digests[mark]
 
 
 def _read_only(path: str, mode: int) -> GsdlockError:

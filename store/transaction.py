@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ..capabilities.canonical import sha256_digest
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ..capabilities.errors import GsdlockError, missing, refused, shown
 from .choices import Choices
 from .exclusive import DEFAULT_WAIT, exclusive
@@ -28,15 +29,13 @@ from .recovery import Recovered, carry_on, go_back, recover, recover_locked
 from .roots import split
 from .store import Store
 from .survey import TargetChange
-from .wanted import Validator
 from .workbench import RaceError, Workbench
 
 Decide: TypeAlias = Callable[[Sequence[Item]], Settled]
 """Settles every item: see `gate.settle`. Called once a transaction, with the lock held, before any write."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What became of one item: `done`, `unchanged` (nothing was to be done), or `denied`."""
 
     item: Item
@@ -44,8 +43,7 @@ class Outcome:
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What a transaction did. `generations` are the new numbers by slug, of the targets that got one;
     `unchanged` are targets that a denial left as they were; `kept` are full paths whose former version is in
     the store; `recovered` is what earlier transactions needed first."""
@@ -145,7 +143,11 @@ def _reduced(
         name = known.target if known is not None else ""
         if name in settled.unchanged:
             continue
-        denied = [i for i in settled.items if i.target == name and not decided[i.target, i.key, i.op].allow]
+        denied = [
+            i
+            for i in settled.items
+            if i.target == name and i.changes and not decided[i.target, i.key, i.op].allow
+        ]
         reduced = without_denied(change, currents.get(change.slug), denied) if denied else change
         if reduced is not None:
             left.append(reduced)
@@ -185,7 +187,8 @@ def _carry_out(store: Store, plan: Preflight, settled: Settled) -> tuple[dict[st
         bench.flush_staged()
         with io_at("cannot write in", f"{store.state}/transactions"):
             journals.move(journal.id, Phase.PREPARE, Phase.COMMIT)
-        carry_on(store, journals, bench, _validators(plan, generations), generations)
+        validators = {number: step.validators for number, step in enumerate(plan.steps) if step.validators}
+        carry_on(store, journals, bench, validators, generations)
     except BaseException as error:
         if not _undone(store, journals, bench, error):
             raise _explained(error) from error
@@ -231,10 +234,13 @@ def _bytes(plan: Preflight, step: PlannedStep) -> bytes:
     assert source is not None and new is not None, "only what has a source is staged"
     if source.data is not None:
         return source.data
-    fillings = source.fill.fillings if source.fill is not None else None
-    data = plan.survey.content(source.digest, fillings, source.key, source.slug)
+    survey, fillings = plan.survey, source.fill.fillings if source.fill is not None else None
+    data = survey.content(source.digest, fillings, source.key, source.slug)
     # What is not filled in was verified against its own digest when it was read.
-    if (sha256_digest(data) if source.fill is not None else source.digest) != new.digest:
+    digest = (
+        source.digest if fillings is None else survey.digest(source.digest, fillings, source.key, source.slug)
+    )
+    if digest != new.digest:
         raise missing(
             "E-FILL-DIGEST",
             f"{shown(step.spot.full, 400)} comes out otherwise than its generation says",
@@ -313,17 +319,3 @@ def _place_of(plan: Preflight, path: str) -> Place:
 
 def _current(plan: Preflight, slug: str) -> int:
     return plan.numbers.get(slug, 0)
-
-
-def _validators(plan: Preflight, generations: Mapping[str, Generation]) -> dict[int, list[Validator]]:
-    """Who judges a shared file if it has to be merged again, by operation."""
-    found: dict[int, list[Validator]] = {}
-    nexts = {change.slug: change.next for change in plan.survey.changes}
-    for number, step in enumerate(plan.steps):
-        for slug in step.slugs if step.recipe is not None else ():
-            wanted, generation = nexts.get(slug), generations.get(slug)
-            for record in generation.edited if wanted and generation else ():
-                validator = wanted.validators.get(record.key) if wanted else None
-                if validator is not None and record.real == step.spot.full:
-                    found.setdefault(number, []).append(validator)
-    return found

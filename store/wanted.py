@@ -4,9 +4,10 @@ machine, ready to be compared with the disk. Made from a lock (apply) or from a 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import GsdlockError, missing, shown
@@ -16,12 +17,19 @@ from .blobs import Blobs
 from .edits.types import Change
 from .records import Generation
 
-Validator = Callable[[bytes], None]
-"""Raises a `GsdlockError` where the host would not take these bytes as its settings."""
+
+class Objection(Struct, frozen=True):
+    """What a host has against a file: where (a JSON pointer), and why."""
+
+    at: str
+    text: str
 
 
-@dataclass(frozen=True, slots=True)
-class WantedFile:
+Validator = Callable[[bytes | None, bytes], Sequence[Objection]]
+"""What a host has against the second bytes as its settings that it had not against the first (None: no file)."""
+
+
+class WantedFile(Struct, frozen=True):
     """One whole file: `source` is the blob, `fill` whether placeholders in it are filled, `mode` 0o644 or
     0o755. `expected` is the digest of the filled bytes where it is known before (rollback)."""
 
@@ -37,8 +45,7 @@ class WantedFile:
         return f"{self.root}:{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class WantedChange:
+class WantedChange(Struct, frozen=True):
     """One change in a shared file, filled; `source` is the digest of its value in the lock."""
 
     change: Change
@@ -51,8 +58,7 @@ class WantedChange:
         return identity(self.change)
 
 
-@dataclass(frozen=True, slots=True)
-class WantedEdit:
+class WantedEdit(Struct, frozen=True):
     """All changes in one shared file. `instead` are names in the same folder that win where they exist."""
 
     root: str
@@ -66,15 +72,13 @@ class WantedEdit:
         return f"{self.root}:{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """What one target shall hold. `roots` are full paths as asked for, by name; `tools` filled interpreters.
 
     `plan` is the digest of the target in the lock, and `plan_bytes` its canonical data, which becomes a blob
     of that digest (empty where it is one already). `by_hand`
     leaves all shared files to the user. `outside` says that a project's manifest reaches beyond the project.
-    `third_party` holds the item keys that come from an overlay. `validators` judge merged files by
-    `root:path`. `partial` lists item keys that were denied and are left out.
+    `third_party` holds the item keys that come from an overlay. `partial` lists item keys that were denied and are left out.
     """
 
     target: str
@@ -92,7 +96,6 @@ class Wanted:
     by_hand: bool = False
     outside: bool = False
     third_party: Collection[str] = frozenset()
-    validators: Mapping[str, Validator] = field(default_factory=dict)
     partial: tuple[str, ...] = ()
     plan_bytes: bytes = b""
 
@@ -126,7 +129,6 @@ def wanted_from_lock(
     by_hand: bool = False,
     outside: bool = False,
     third_party: Collection[str] = frozenset(),
-    validators: Mapping[str, Validator] | None = None,
 ) -> Wanted:
     """A target of the lock on this machine. The values of edits are read from the store and filled.
 
@@ -165,7 +167,6 @@ def wanted_from_lock(
         by_hand=by_hand,
         outside=outside,
         third_party=third_party,
-        validators=validators or {},
         plan_bytes=canonical_json(target_data(target)),
     )
 

@@ -7,7 +7,9 @@ What to do is decided on plain data (`putting`, `taking`); how the text changes 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
 
 from .document import Document
 from .putting import Putting, held, kept, walk
@@ -16,14 +18,17 @@ from .text import BOM
 from .types import ABSENT, Change, Edited, Entry
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentEditor:
+class DocumentEditor(Struct, frozen=True):
     """The `Editor` of a format, given by how its documents are opened (None: there is no file)."""
 
     open: Callable[[bytes | None], Document]
 
     def check(self, data: bytes) -> None:
         self.open(data)
+
+    def read(self, data: bytes) -> Any:
+        meaning = self.open(data).data
+        return None if meaning is ABSENT else meaning
 
     def holds(self, data: bytes | None, change: Change) -> bool:
         if data is None:

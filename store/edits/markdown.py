@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...lockfiles.model import EditOp
 from .text import decode, end_of_line
@@ -22,16 +23,14 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _OUR_PREFIX = "gsdlock:"
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """The lines (from 0) of the markers of a block."""
 
     begin: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Scan:
+class _Scan(Struct, frozen=True):
     """A text by lines, with their ends, and its blocks by name.
 
     `open_fence` is the line (from 1) of a code fence that has no end, 0 if there is none.
@@ -50,6 +49,9 @@ class MarkdownEditor:
 
     def check(self, data: bytes) -> None:
         _scan(decode(data).text, "")
+
+    def read(self, data: bytes) -> str:
+        return decode(data).text
 
     def holds(self, data: bytes | None, change: Change) -> bool:
         if data is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from .types import EditFault
+from .types import ABSENT, EditFault
 
 Path = tuple[str | int, ...]
 
@@ -29,6 +29,15 @@ def pointer_path(pointer: str) -> tuple[str, ...]:
 def path_pointer(path: Path) -> str:
     """The JSON pointer of a path: the inverse of `pointer_path`."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def value_at(meaning: Any, pointer: str) -> Any:
+    """The value at a JSON pointer in plain data, or ABSENT."""
+    for part in pointer_path(pointer):
+        if not isinstance(meaning, dict) or part not in meaning:
+            return ABSENT
+        meaning = meaning[part]
+    return meaning
 
 
 def same(left: Any, right: Any) -> bool:

@@ -21,7 +21,7 @@ class Putting:
     over: Collection[str]
     made: set[Path] = field(default_factory=set)
     traces: dict[Path, str | None] = field(default_factory=dict)
-    upgraded: set[str] = field(default_factory=set)
+    upgraded: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.document.absent:
@@ -32,7 +32,7 @@ class Putting:
         for entry in replacing:
             if not entry.added:
                 continue
-            self.upgraded.add(entry.at)
+            self.upgraded[entry.at] = entry.prior
             paths = [pointer_path(pointer) for pointer in entry.made]
             self.made.update(p for p in paths if not p or self.document.get(p) is not ABSENT)
             if not displaced(entry):
@@ -52,7 +52,7 @@ class Putting:
         if change.at in self.over and path:
             prior, spelling = theirs, self.document.spelling(path)
             self.document.replace(path, change.value)
-            return Entry(change.op, change.at, change.value, added=True, prior=_plain(prior), trace=spelling)
+            return Entry(change.op, change.at, change.value, added=True, prior=plain(prior), trace=spelling)
         where = f"another value stands at {change.at or 'the top level'}"
         raise EditFault("collision", where, *self.document.place(path))
 
@@ -85,9 +85,14 @@ class Putting:
         return self._entry(change, path)
 
     def _join(self, change: Change, path: tuple[str, ...]) -> Entry:
-        """Our members beside those of an object that has no value of its own to collide with."""
+        """Our members beside those of an object that has no value of its own to collide with.
+
+        Where that is an object of ours that somebody put something into, it is ours as before.
+        """
         self._remember(path)
         self._join_members(path, change.value)
+        if self.upgraded.get(change.at, {}) is ABSENT:
+            return self._entry(change, path)
         made = tuple(path_pointer(p) for p in _prefixes(path) if p in self.made)
         trace = self.traces.get(path)
         return Entry(change.op, change.at, change.value, added=True, prior={}, made=made, trace=trace)
@@ -116,6 +121,7 @@ class Putting:
 def walk(document: Document, change: Change, *, opening: bool = False) -> tuple[str, ...]:
     """The path of a change, after it was seen that all that stands on the way can be followed.
 
+    Where a plain value stands on the way of a `set-if-absent`, the path ends there: that value decides.
     `opening`: a null that stands for an empty container becomes one, as something is about to go into it.
     """
     if change.op is EditOp.BLOCK:
@@ -137,6 +143,8 @@ def walk(document: Document, change: Change, *, opening: bool = False) -> tuple[
                 return path
             document.open(here, needed)
         elif type(value) is not type(needed):
+            if change.op is EditOp.SET_IF_ABSENT and here and not isinstance(value, (dict, list)):
+                return here
             where = path_pointer(here) or "the top level"
             found = f"{_kind(value)} stands at {where} where {what} is needed"
             raise EditFault("shape", found, *document.place(here))
@@ -216,14 +224,14 @@ def _kind(value: Any) -> str:
             return "a number or a date"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A user's value as JSON data: a decimal number as a float, a date as text."""
     from decimal import Decimal
 
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, Decimal):
         return float(value)
     return value if value is None or isinstance(value, (str, int, float)) else str(value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from ...lockfiles.model import EditOp
 
@@ -26,8 +27,7 @@ class _Absent:
 ABSENT = _Absent()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What should be in the file: `value` (JSON data; a string for `block`) at `at` by `op`."""
 
     op: EditOp
@@ -35,8 +35,7 @@ class Change:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What one change did: kept in the generation, and enough to take it out again.
 
     `added` is false where an equal value stood there before us (then it is not ours and stays). `prior` is
@@ -58,8 +57,7 @@ class Entry:
     trace: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     """The new bytes and one `Entry` per change, in the order of the changes."""
 
     data: bytes
@@ -70,8 +68,9 @@ class EditFault(Exception):
     """The file cannot be edited. `line` and `column` count from 1, 0 where unknown.
 
     `kind`: `syntax` (does not parse), `duplicate` (a key stands twice on our way), `shape` (a value of
-    another type stands where we need a container, or the format cannot say it there), `collision` (`ensure`
-    finds another value of the user's), `encoding` (not UTF-8), `block` (a marker without its counterpart).
+    another type stands where we need a container, and it is not for it to decide, or the format cannot say
+    it there), `collision` (`ensure` finds another value of the user's), `encoding` (not UTF-8), `block` (a
+    marker without its counterpart).
     """
 
     def __init__(self, kind: str, message: str, line: int = 0, column: int = 0) -> None:
@@ -91,6 +90,9 @@ class Editor(Protocol):
 
     def check(self, data: bytes) -> None:
         """Raises `EditFault` where the document does not parse."""
+
+    def read(self, data: bytes) -> Any:
+        """What the document means, as plain data; None where it holds no value. Raises `EditFault`."""
 
     def put(
         self,

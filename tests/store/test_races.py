@@ -18,6 +18,7 @@ from gsdlock.store.filesystem_decorators import Call, Decorated
 from gsdlock.store.filesystem_posix import RealFileSystem
 from gsdlock.store.journal import Journals
 from gsdlock.store.recovery import recover, recover_unless_busy
+from gsdlock.store.wanted import Objection
 
 
 def hook(command: str) -> tuple[str, EditOp, str, Any]:
@@ -166,11 +167,11 @@ def test_the_validators_see_what_was_merged_again(world: Any) -> None:
     path = settings(world)
     fs = Meddling("exchange", "settings.json", lambda n: replace(path, '{"bad": true}'))
 
-    def validate(data: bytes) -> None:
-        if b"bad" in data:
-            raise GsdlockError("E-HOST-SHAPE", "the host would not take it", "Mend it.", status=4)
+    def validate(before: bytes | None, after: bytes) -> list[Objection]:
+        return [Objection("/bad", "is not taken")] if b"bad" in after else []
 
-    wanted = world.wanted({}, [hook("x")], validators={"config:settings.json": validate})
+    plan = world.wanted({}, [hook("x")])
+    wanted = world.change(plan, validators={"config:settings.json": validate})
     with pytest.raises(GsdlockError) as caught:
         world.using(fs).apply(wanted)
     assert caught.value.code == "E-HOST-SHAPE"
@@ -186,8 +187,12 @@ def test_an_edit_that_a_crash_interrupted_is_merged_with_what_came_since(world: 
     for method, name in (("exchange", "settings.json"), ("rename", "done.json"), ("rename", "/current")):
         child = os.fork()
         if child == 0:  # pragma: no cover
-            world.using(Meddling(method, name, crash)).apply(world.wanted({"a.md": "A"}, [hook("greet.sh")]))
-            os._exit(0)
+            try:
+                world.using(Meddling(method, name, crash)).apply(
+                    world.wanted({"a.md": "A"}, [hook("greet.sh")])
+                )
+            finally:
+                os._exit(0)
         os.waitpid(child, 0)
         if method == "exchange":
             path.write_text('{"n": 1, "since": true}\n')
@@ -204,7 +209,10 @@ def test_a_file_that_the_user_wrote_between_crash_and_recovery_is_kept_in_the_st
     child = os.fork()
     if child == 0:  # pragma: no cover
         fs = Meddling("exchange", "a.md", lambda _: os._exit(3))
-        world.using(fs).apply(world.wanted({"a.md": "2"}))
+        try:
+            world.using(fs).apply(world.wanted({"a.md": "2"}))
+        finally:
+            os._exit(0)
     os.waitpid(child, 0)
     (world.root / "a.md").write_text("theirs")
     (recovered,) = recover(world.store)

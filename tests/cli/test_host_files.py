@@ -1,0 +1,23 @@
+"""What the commands say of a file that its host does not take, and that we did not make so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def test_status_tells_of_a_file_that_the_host_may_not_read(starter: Any) -> None:
+    settings = starter.home / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{\n  // mine\n  "permissions": {"allow": "Bash"}\n}\n')
+    starter.ok("apply", "--allow", "high")
+    said = starter.ok("status").out
+    assert f"claude: claude may not read {settings}, and not by our doing: the file holds comments" in said
+    assert "not by our doing: /permissions/allow must be an array" in said
+    data = starter.ok("status", "--json").data
+    assert len(data["broken-files"]) == 2
+    assert starter.run("status", "--exit-code").status == 0
+    settings.write_text(settings.read_text().replace("// mine", "").replace('"Bash"', '["Bash"]'))
+    assert "may not read" not in starter.ok("status").out
+    starter.ok("uninstall", "--allow", "high")
+    assert json.loads(settings.read_text()) == {"permissions": {"allow": ["Bash"]}}
