@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.errors import refused, shown
 
@@ -59,8 +60,7 @@ def check_relative(path: str, *, what: str = "path") -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
+class Twin(Struct, frozen=True):
     """Two paths that cannot both exist everywhere; `why` says how they clash."""
 
     first: str
@@ -82,17 +82,20 @@ def twins(paths: Iterable[str]) -> list[Twin]:
     spelled: dict[str, str] = {}  # folded folder or file -> its first spelling
     files: dict[str, str] = {}
     folders: dict[str, str] = {}  # folded folder -> a path that needs it
+    done: set[str] = set()  # folders that were looked at, as they are spelled
     for path in sorted(set(paths)):
-        names = path.split("/")
-        for end in range(1, len(names) + 1):
-            part = "/".join(names[:end])
+        parts = [path]
+        while (folder := parts[-1].rpartition("/")[0]) and folder not in done:
+            parts.append(folder)
+        for part in reversed(parts):
             key = folded(part)
             first = spelled.setdefault(key, part)
             if first != part:
                 found.append(Twin(first, path, "differ only in case or composition"))
                 break
-            if end < len(names):
+            if part != path:
                 folders.setdefault(key, path)
+                done.add(part)
         files.setdefault(folded(path), path)
     found += [
         Twin(files[key], folders[key], "one is a file where the other needs a folder")
@@ -182,9 +185,18 @@ def _clean(path: str) -> str:
     return "/" + "/".join(n for n in path.replace("\\", "/").split("/") if n and n != ".")
 
 
-def _within(inner: str, outer: str) -> bool:
-    inner, outer = folded(inner), folded(outer)
+def within(inner: str, outer: str, *, fold: bool) -> bool:
+    """Whether a path is another or lies below it, name by name; both full and without `.` and `..`.
+
+    `fold` compares as a file system does that ignores case and composition.
+    """
+    if fold:
+        inner, outer = folded(inner), folded(outer)
     return inner == outer or inner.startswith(outer if outer.endswith("/") else outer + "/")
+
+
+def _within(inner: str, outer: str) -> bool:
+    return within(inner, outer, fold=True)  # what would be the same place anywhere is one here
 
 
 def _name_fault(name: str) -> str | None:

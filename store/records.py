@@ -7,8 +7,9 @@ nothing is ever removed or written on the word of a damaged or forged record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ..capabilities.canonical import is_digest
 from ..lockfiles.model import EditFormat, EditOp
@@ -19,16 +20,14 @@ from .statefiles import DamagedError
 GENERATION_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """The bytes of a file that are kept in the store, with the permission bits that it had."""
 
     digest: str
     mode: int
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(Struct, frozen=True):
     """One whole file that we own, `root:path`.
 
     `source` is the digest of the locked bytes and `digest` of what was written (filled in); `locked_mode`
@@ -52,8 +51,7 @@ class FileRecord:
         return f"{self.root}:{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRecord:
+class EntryRecord(Struct, frozen=True):
     """One entry in a shared file. `source` is the digest of the value in the lock; `held` says that the user
     changed or removed the entry and that this is kept."""
 
@@ -68,8 +66,7 @@ class EntryRecord:
         return Change(self.entry.op, self.entry.at, self.entry.value)
 
 
-@dataclass(frozen=True, slots=True)
-class EditedRecord:
+class EditedRecord(Struct, frozen=True):
     """One shared file that holds entries of ours.
 
     `root:path` is the file that the plan names, `real` the full path of the file that was edited (one of the
@@ -93,16 +90,14 @@ class EditedRecord:
         return f"{self.root}:{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class RootRecord:
+class RootRecord(Struct, frozen=True):
     """A root as it was asked for and as it resolved, both full paths."""
 
     given: str
     real: str
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(Struct, frozen=True):
     """What one target holds after one apply.
 
     `number` counts from 1 within the target, `parent` is the number before (0: none). `manifest` is the path
@@ -214,6 +209,8 @@ def read_generation(data: Mapping[str, Any]) -> Generation:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise DamagedError(f"not the shape of a generation: {fault!r}") from None
+    if set(data) != {"generation-version", *Generation.__annotations__}:
+        raise DamagedError("has other fields than a generation of this version")
     named = {f.root for f in generation.files} | {e.root for e in generation.edited}
     if not named <= set(generation.roots) or generation.number < 1:
         raise DamagedError("names a root or a number that it does not have")

@@ -12,17 +12,18 @@ import errno
 import os
 import stat
 from collections import OrderedDict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError, refused, shown
+from .confinement import within
 from .faults import io_error
 from .filesystem import FileSystem, is_link, kind_of
 
 _MOST_HANDLES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(Struct, frozen=True):
     """A root as it was found. `given` is the path asked for, `real` the same with every link resolved.
 
     `anchor` is the existing directory nearest to `real` (itself, where it exists) and `missing` the names to
@@ -82,7 +83,7 @@ def pin(fs: FileSystem, path: str, user_id: int, home: str | None) -> Pinned:
         raise io_error(error, "cannot look at", given) from error
     if user_id >= 0:
         _judge(given, anchor, bool(missing), status, user_id)
-    if len(missing) > 1 and not (home and _below(anchor, _real_or_same(fs, home))):
+    if len(missing) > 1 and not (home and within(anchor, _real_or_same(fs, home), fold=False)):
         raise refused(
             "E-CONFINE-ROOT",
             f"{shown(given, 400)} does not exist, and neither does the folder that it would be in",
@@ -122,13 +123,22 @@ class Ground:
     open at a time; one that was closed is walked to again, from its anchor, and an anchor whose directory
     is no longer the one that was pinned is refused. A handle given out stays good for the next dozens of
     calls: use it at once.
+
+    `settled`: nobody makes folders here while we look, so one that was missing once is not looked for again.
     """
 
-    def __init__(self, fs: FileSystem) -> None:
+    def __init__(self, fs: FileSystem, *, settled: bool = False) -> None:
         self.fs = fs
         self._anchors: list[tuple[str, tuple[int, int]]] = []
         self._numbers: dict[str, int] = {}
         self._open: OrderedDict[tuple[int, str], int] = OrderedDict()
+        self._settled = settled
+        self._missing: set[tuple[int, str]] = set()
+
+    def unsettle(self) -> None:
+        """From now on folders are made here: a missing one is looked for anew each time."""
+        self._settled = False
+        self._missing.clear()
 
     def add(self, real: str, identity: tuple[int, int] | None = None) -> int:
         """The number of the anchor at `real` (device and inode as pinned, or as found now)."""
@@ -162,24 +172,22 @@ class Ground:
         if handle is not None:
             self._open.move_to_end(key)
             return handle
-        above, name = self._nearest_open(anchor, path)
-        if not name:
-            return above
-        names = name.split("/")
-        current, owned = above, False
-        for position, one in enumerate(names):
-            try:
-                following = self.fs.open_dir(current, one)
-            except OSError as error:
-                if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
-                    done = path[: len(path) - len(name)] + "/".join(names[: position + 1])
-                    raise self._in_the_way(current, one, anchor, done) from error
-                raise
-            finally:
-                if owned:
-                    self.fs.close(current)
-            current, owned = following, True
-        return self._keep(key, current)
+        if not path:
+            return self._open_anchor(anchor)
+        if key in self._missing:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path(anchor, path))
+        above, name = split(path)
+        parent = self.folder(anchor, above)  # kept too: what lies beside this one needs it
+        try:
+            return self._keep(key, self.fs.open_dir(parent, name))
+        except FileNotFoundError:
+            if self._settled:
+                self._missing.add(key)
+            raise
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+                raise self._in_the_way(parent, name, anchor, path) from error
+            raise
 
     def look(self, anchor: int, path: str) -> os.stat_result | None:
         """The status of `path`, no link followed; None where it, or a folder on its way, is missing."""
@@ -209,21 +217,14 @@ class Ground:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _nearest_open(self, anchor: int, path: str) -> tuple[int, str]:
-        """The deepest folder on the way that is open, and what of the path is left to walk."""
-        head = path
-        while head:
-            handle = self._open.get((anchor, head))
-            if handle is not None:
-                return handle, path[len(head) + 1 :]
-            head = head.rpartition("/")[0]
-        handle = self._open.get((anchor, ""))
-        return (self._open_anchor(anchor) if handle is None else handle), path
-
     def _open_anchor(self, anchor: int) -> int:
         real, identity = self._anchors[anchor]
         handle = self.fs.open_root(real)
-        status = self.fs.stat_dir(handle)
+        try:
+            status = self.fs.stat_dir(handle)
+        except BaseException:
+            self.fs.close(handle)
+            raise
         if (status.st_dev, status.st_ino) != identity:
             self.fs.close(handle)
             raise refused(
@@ -315,10 +316,6 @@ def _judge(given: str, anchor: str, missing: bool, status: os.stat_result, user_
             "If another tool manages this folder, let it place the files; else make it writable.",
             where=shown(given, 4096),
         )
-
-
-def _below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _real_or_same(fs: FileSystem, path: str) -> str:

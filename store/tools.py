@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from ..capabilities.environment import Environment
 from ..capabilities.errors import GsdlockError, refused, shown
+from .confinement import within
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _MACOS_ADMIN = 80
@@ -79,6 +80,6 @@ def _unfit(hit: str, real: str, platform: str, project: str) -> str:
                 return f"the group of {shown(path, 300)} can write to it"
     for path in (hit, real):
         for inside in {project, os.path.realpath(project)} if project else ():
-            if path.startswith(inside.rstrip("/") + "/"):
+            if within(path, inside, fold=platform in ("darwin", "win32")):
                 return "it lies in the project"
     return ""

@@ -101,10 +101,19 @@ def test_all_faults_at_once() -> None:
     assert len(faults_of("x = 1\n[packs.a]\n[targets.b]\nscope = 'q'")) == 3
 
 
-def test_ten_thousand_unknown_keys_do_not_flood() -> None:
-    text = "".join(f"k{i} = 1\n" for i in range(10_000))
-    lines = faults_of(text)
+def test_42_ten_thousand_unknown_keys_do_not_flood() -> None:
+    text = "".join(f'"k{i}\\u001b[2J{"x" * (500 if i < 5 else 50)}" = 1\n' for i in range(10_000))
+    lines = faults_of(f"[targets.a]\nscope = 'local'\n{text}")
     assert len(lines) == 6 and "9995 more" in lines[-1]
+    for line in lines[:5]:
+        key, said = line.removeprefix("targets.a.").split(": is not known here", 1)
+        assert len(key) <= 81 and key.isprintable()  # 80 characters and the mark that it was cut
+        assert "known: " in said and "scope" in said and "profile" in said
+
+
+def test_42_a_misspelt_key_is_refused_with_those_that_are_accepted() -> None:
+    (line,) = faults_of("[targets.a]\nscope = 'local'\nprofil = 'core'")
+    assert line.startswith("targets.a.profil: is not known here (did you mean profile?); known: disable, ")
 
 
 @pytest.mark.parametrize("text", ["a = ", "a = 1\na = 2", "[x"])

@@ -88,6 +88,12 @@ def test_a_program_of_the_project_is_refused_through_links_too(tmp_path: Path) -
     assert find_tools(["node"], environment(str(beside.parent)), str(tmp_path / "project"))
 
 
+def test_where_case_is_ignored_another_spelling_of_the_project_is_the_project(tmp_path: Path) -> None:
+    path, project = str(program(tmp_path / "project" / "bin").parent), str(tmp_path / "PROJECT")
+    assert "in the project" in refusal(path, project, platform="darwin").details[0]
+    assert find_tools(["node"], environment(path), project)
+
+
 def test_a_file_that_cannot_be_executed_is_absent(tmp_path: Path) -> None:
     program(tmp_path / "a", mode=0o644)
     assert refusal(str(tmp_path / "a")).code == "E-TOOL-ABSENT"
