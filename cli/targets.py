@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,9 +45,11 @@ def wanted_target(session: Session, entry: TargetEntry, target: Target, *, by_ha
     from ..capabilities.homes import resolve_roots
     from ..store.tools import find_tools
     from ..store.wanted import wanted_from_lock
+    from .overlays import check_host, third_party_keys
 
     manifest, environment = session.manifest, session.environment
     runtime = session.registry.runtime(target.runtime)
+    check_host(session, entry, runtime)
     roots = resolve_roots(runtime, target.scope, environment, manifest.folder, os.path.exists)
     guard = "" if manifest.of_user else manifest.folder
     return wanted_from_lock(
@@ -60,8 +62,18 @@ def wanted_target(session: Session, entry: TargetEntry, target: Target, *, by_ha
         manifest=manifest.path,
         project=manifest.folder if target.scope == "local" else "",
         by_hand=by_hand,
-        outside=target.scope == "global" and not manifest.of_user,
+        outside=not manifest.of_user
+        and (target.scope == "global" or _leads_out(roots.paths, manifest.folder)),
+        third_party=third_party_keys(session, session.registry, target),
     )
+
+
+def _leads_out(roots: Mapping[str, str], folder: str) -> bool:
+    """Whether a root lies outside of the project, as a link in somebody's repository can make it."""
+    from ..store.confinement import within
+
+    real = os.path.realpath(folder)
+    return not all(within(os.path.realpath(path), real, fold=False) for path in roots.values())
 
 
 def leaving(session: Session) -> Sequence[TargetChange]:

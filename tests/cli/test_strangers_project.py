@@ -34,7 +34,7 @@ def with_placement(lock: Lock, **values: str | int) -> Lock:
     """The lock with one more file, which the pack does not have."""
     (target,) = lock.targets
     first = target.placements[0]
-    more = structs.replace(first, **values)  # type: ignore[arg-type]  # the test names fields of Placement
+    more = structs.replace(first, **values)
     assert isinstance(more, Placement)
     placements = tuple(sorted((*target.placements, more), key=lambda p: p.key))
     return structs.replace(lock, targets=(structs.replace(target, placements=placements),))
@@ -232,7 +232,7 @@ def test_a_root_that_is_a_link_into_the_home_is_asked_about_item_by_item(home: M
     for risk in ("low", "moderate"):
         ran = home.run("apply", "--allow", risk)
         assert ran.status == 4 and "E-ASK-UNRESOLVED" in ran.err
-        assert "create config:skills/gsdlock/SKILL.md (high" in ran.err and "/home/.claude/" in ran.err
+        assert "create config:skills/gsdlock/SKILL.md (high" in ran.err and "~/.claude/" in ran.err
     assert home.tree() == before
 
 
@@ -367,18 +367,4 @@ def test_a_name_that_is_the_users_file(home: Machine) -> None:
     before = home.tree()
     ran = home.run("apply", "--allow", "low")
     assert ran.status == 4 and "E-POLICY-PROJECT-ALLOW" in ran.err
-    assert home.tree() == before
-
-
-def test_a_lock_that_pins_what_the_store_has_of_somebody_else(home: Machine, make_pack: PackMaker) -> None:
-    """The lock names content of another project; it is not taken for that of this one's pack."""
-    pack = make_pack(name="secret", hook=False)
-    other = home.root / "other"
-    other.mkdir()
-    (other / "gsdlock.toml").write_text(f'[packs.own]\npath = "{pack}"\n' + LOCAL.split("\n", 2)[2])
-    home.ok("apply", "--allow", "high", cwd=other)
-    home.manifest(f'[packs.own]\npath = "{make_pack(name="plain", hook=False)}"\n' + LOCAL.split("\n", 2)[2])
-    lock_path(home).write_bytes((other / "gsdlock.lock").read_bytes())
-    before = home.tree()
-    home.run("apply", "--locked", "--allow", "high")
     assert home.tree() == before
