@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct
 
 from ..capabilities.errors import Exit, GsdlockError, refused, shown, usage_error
 from .items import Decision, Item, Risk
@@ -45,16 +46,14 @@ class Lasting(StrEnum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a resolver says to one question."""
 
     allow: bool
     lasting: Lasting = Lasting.ONCE
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One open question. `rule` is the label of the rule that asks, or `default`."""
 
     item: Item
@@ -121,15 +120,13 @@ class UnsafeAutoAllow:
         return [Answer(allow=True) for _ in asks]
 
 
-@dataclass(frozen=True, slots=True)
-class Veto:
+class Veto(Struct, frozen=True):
     """A check that overrides every rule, such as `confinement`. `name` is lower-case words with dashes."""
 
     name: str = CONFINEMENT
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What is known of one item before anybody is asked: a decision, or (None) an open question."""
 
     item: Item
@@ -137,8 +134,7 @@ class Judged:
     decision: Decision | None
 
 
-@dataclass(frozen=True, slots=True)
-class AskGroup:
+class AskGroup(Struct, frozen=True):
     """Questions of one target and one risk, to be shown together; `numbers` are their places in the asks."""
 
     target: str
@@ -147,8 +143,7 @@ class AskGroup:
     numbers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """Every item with its decision, in the order of the plan.
 
     `unchanged` are the targets that stay as they are because something of theirs was denied; `partial` those
@@ -170,7 +165,8 @@ def judge(
     `allow` are the risks of `--allow`: each answers every question up to and including it. It answers
     questions only: what a rule denies stays denied.
     """
-    return tuple(_judge(item, policy, sorted(allow), veto) for item in items)
+    rising = sorted(allow)
+    return tuple(_judge(item, policy, rising, veto) for item in items)
 
 
 def settle(
@@ -184,7 +180,8 @@ def settle(
 ) -> Settled:
     """A decision for every item. The resolver is called once, and only where something is open.
 
-    With `partial` a target goes ahead without the items that were denied; else it stays as it is.
+    With `partial` a target goes ahead without the items that were denied; else it stays as it is. An item
+    that changes nothing holds nothing back when it is denied.
     Raises E-ASK-ALWAYS (status 4) for an answer that is meant to last, E-ASK-ANSWERS (70) when the resolver
     breaks its protocol (number of answers, spelling of `who`), and whatever the resolver raises.
     """
@@ -197,7 +194,7 @@ def settle(
         else Decision(next(answers).allow, f"{j.verdict.decided_by}+resolver:{resolver.who}")
         for j in judged
     )
-    denied = frozenset(i.target for i, d in zip(items, decisions, strict=True) if not d.allow)
+    denied = frozenset(i.target for i, d in zip(items, decisions, strict=True) if i.changes and not d.allow)
     return Settled(
         items=tuple(items),
         decisions=decisions,

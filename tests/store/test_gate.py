@@ -161,6 +161,14 @@ def test_24_asking_about_what_changes_nothing_is_a_reported_denial() -> None:
     assert "claude config:a" in line and "policy.r" in line
 
 
+def test_24_what_changes_nothing_holds_nothing_back_when_it_is_denied() -> None:
+    """Else a rule that asks about everything would stop every apply but the first."""
+    items = [item(op=ItemOp.KEEP, risk=Risk.READ_ONLY), item("config:b", risk=Risk.HIGH)]
+    settled = settle(items, policy(r=({}, "ask")), Person(True))
+    assert [d.allow for d in settled.decisions] == [False, True]
+    assert settled.unchanged == settled.partial == frozenset()
+
+
 class TestNobodyThere:
     """25: an open question without anybody to answer it is an error, and nothing is decided."""
 
@@ -376,6 +384,7 @@ def test_whatever_is_settled_is_settled_wholly(
     assert settled.items == tuple(items)
     assert len(settled.decisions) == len(items)
     assert all(is_decided_by(d.decided_by) for d in settled.decisions)
-    denied = {i.target for i, d in zip(items, settled.decisions, strict=True) if not d.allow}
+    pairs = zip(items, settled.decisions, strict=True)
+    denied = {i.target for i, d in pairs if i.changes and not d.allow}
     assert settled.unchanged | settled.partial == denied
     assert (settled.unchanged if partial else settled.partial) == frozenset()
