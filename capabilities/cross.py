@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .errors import shown
 from .model import Capability, Feature, Runtime
@@ -18,8 +19,7 @@ from .vocabulary import LOOP_ARTIFACTS, LOOP_POINTS, TIER_RANK
 _AFTER = {point: rank for rank, point in enumerate(LOOP_POINTS)}
 
 
-@dataclass(frozen=True, slots=True)
-class CrossFault:
+class CrossFault(Struct, frozen=True):
     """A rule that a set of capabilities breaks. `capabilities` are the ids that have a part in it, sorted."""
 
     capabilities: tuple[str, ...]
@@ -120,10 +120,14 @@ def _owners(members: Sequence[Capability], central_keys: Collection[str]) -> Ite
     )
     for kind, names_of in kinds:
         owners: defaultdict[str, list[str]] = defaultdict(list)
+        spelled: dict[str, str] = {}
         for capability in members:
             for name in names_of(capability):
-                owners[name].append(capability.id)
-        for name, ids in sorted(owners.items()):
+                # Case twins are one name: they become one file on some systems, and look alike on all.
+                owners[name.casefold()].append(capability.id)
+                spelled.setdefault(name.casefold(), name)
+        for key, ids in sorted(owners.items()):
+            name = spelled[key]
             if len(ids) > 1:
                 yield CrossFault(tuple(sorted(set(ids))), f"{kind} {shown(name)} is owned by {_and(ids)}")
             if kind == "config key" and name in central_keys:
@@ -155,8 +159,7 @@ def _compat(members: Sequence[Capability]) -> Iterator[CrossFault]:
 # --- artifacts of the loop
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A step or a contribution: who has it, its place there, and what it makes and takes."""
 
     owner: str

@@ -5,6 +5,7 @@ Descriptors are read one at a time, when they are asked for: starting up for one
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -13,10 +14,9 @@ from typing import TypeVar
 
 from .errors import GsdlockError, input_error, refused, shown
 from .model import Capability, Feature, Reviewer, Runtime
-from .shapes import nearest
-from .validation import DESCRIPTOR_NAME, load_capability, read_descriptor
 
 BUILTIN = "builtin"
+DESCRIPTOR_NAME = "capability.json"
 # A folder of this package that is a pack with a feature of its own, and no part of the registry.
 _PACK_FOLDERS = frozenset({"starter"})
 # Ids that only first party capabilities may have. Compared in lower case.
@@ -93,7 +93,10 @@ class Registry:
         faults: list[str] = []
         for capability, source in overlays:
             if capability.id in self or capability.id in added:
-                faults.append(f"the id {shown(capability.id)} of {shown(source, 200)} is taken")
+                owner = added[capability.id][1] if capability.id in added else self.origin(capability.id)
+                faults.append(
+                    f"the id {shown(capability.id)} of {shown(source, 200)} is taken by {shown(owner, 200)}"
+                )
             elif capability.id.lower().startswith(RESERVED_PREFIXES):
                 faults.append(f"the id {shown(capability.id)} of {shown(source, 200)} has a reserved prefix")
             else:
@@ -118,6 +121,8 @@ class Registry:
     def _unknown(
         self, id_: str, capability: Capability | None, runtimes: Mapping[str, Runtime]
     ) -> GsdlockError:
+        from .shapes import nearest
+
         if capability is not None:
             what = f"{id_} is a {capability.role}, not a runtime."
         else:
@@ -127,23 +132,38 @@ class Registry:
         return input_error("E-RUNTIME-UNKNOWN", what, f"Use one of {known}.")
 
 
-def load_folder(folder: str) -> Registry:
-    """The registry of the descriptors `<id>/capability.json` in `folder`. Only names are read here."""
+def load_folder(folder: str, *, checked: bool = False) -> Registry:
+    """The registry of the descriptors `<id>/capability.json` in `folder`. Only names are read here.
+
+    `checked`: their validation was passed before (a test does it for those of this package), so it is not
+    done again, nor loaded, each time that a program starts.
+    """
     names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     paths = {name: os.path.join(folder, name, DESCRIPTOR_NAME) for name in names if name not in _PACK_FOLDERS}
-    return Registry({name: _reader(name, path) for name, path in paths.items() if os.path.isfile(path)})
+    found = {name: path for name, path in paths.items() if os.path.isfile(path)}
+    return Registry({name: _reader(name, path, checked) for name, path in found.items()})
 
 
 @cache
 def load_builtin() -> Registry:
     """The registry of the descriptors that this package brings."""
-    return load_folder(os.path.dirname(os.path.abspath(__file__)))
+    return load_folder(os.path.dirname(os.path.abspath(__file__)), checked=True)
 
 
-def _reader(name: str, path: str) -> Callable[[], Capability]:
+def _reader(name: str, path: str, checked: bool) -> Callable[[], Capability]:
     def read() -> Capability:
         with open(path, "rb") as file:
             content = file.read()
+        if checked:
+            import json
+
+            from .parse import parse_capability
+
+            # Somebody may have edited the file since: then the faults are told as anybody's are.
+            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+                return parse_capability(json.loads(content))
+        from .validation import load_capability, read_descriptor
+
         where = f"{name}/{DESCRIPTOR_NAME}"
         return load_capability(read_descriptor(content, where), name, where)
 

@@ -1,6 +1,7 @@
 """Delete stored content that nothing names.
 
-Kept is everything that a generation or a lock that was applied names. With --keep N only the newest N
+Kept is everything that a generation or a lock that was applied names, and what was stored within the last
+hour: a resolve that runs beside it may just need that. With --keep N only the newest N
 generations of each target are kept, and with them what they name.
 
 example: gsdlock gc --keep 5
@@ -33,8 +34,10 @@ def _positive(text: str) -> int:
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Collect. See the module's text."""
     from ..store.collect import collect
+    from ..store.overlays import bundle_digests, read_overlays
 
-    done = collect(session.store, keep=options.keep, dry=options.dry_run)
+    overlays = bundle_digests(session.blobs, read_overlays(session.store).trees())
+    done = collect(session.store, keep=options.keep, also=overlays, dry=options.dry_run)
     would = "would delete" if options.dry_run else "deleted"
     counts = [
         f"{plural(done.blobs, 'blob')} ({done.size / 1e6:.1f} MB)",

@@ -7,8 +7,9 @@ one function `gather` that reads content and writes nothing but caches.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from ...capabilities.environment import Environment
 from ...capabilities.errors import shown
@@ -18,8 +19,7 @@ from ..pack import Tree
 MEBIBYTE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The bounds of one pack: bytes of a `capability.json`, bytes of all files together (uncompressed),
     number of files and folders, and bytes of a downloaded archive. Source: the design, section 8."""
 
@@ -29,8 +29,7 @@ class Limits:
     download: int = 128 * MEBIBYTE
 
 
-@dataclass(frozen=True, slots=True)
-class PackSource:
+class PackSource(Struct, frozen=True):
     """One pack as the manifest asks for it.
 
     `name` is the key in the manifest, `spec` the text of the kind's own key (`npm = "…"`, `git = "…"`),
@@ -48,15 +47,15 @@ class PackSource:
     ref: str = ""
     subdirectory: str = ""
     integrity: str = ""
+    what: str = "pack"
 
     @property
     def subject(self) -> str:
-        """How messages name the pack."""
-        return f"pack {shown(self.name)}"
+        """How messages name it; `what` is `pack` or `overlay`."""
+        return f"{self.what} {shown(self.name)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """The content of a pack and its identity, as it will be locked (see `LockedPack`).
 
     `resolved` holds no path of this machine. `version` is the version that the source is known by (npm
@@ -70,8 +69,7 @@ class Fetched:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(Struct, frozen=True):
     """The bytes of one file, text already in LF form, and whether its owner may execute it."""
 
     data: bytes
@@ -86,8 +84,7 @@ Contents = Mapping[str, FileContent]
 """All files of a pack: relative path with `/` -> content. Every name has passed `names.NameSet`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """What a kind of source read: nothing of it is in the store yet.
 
     `download` are the bytes of the archive that the contents came from, or None; they are kept with the
@@ -117,8 +114,7 @@ class BlobStore(Protocol):
         """Make all blobs that were put durable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """A program that ended: exit status, all of its standard output, the end of its standard error."""
 
     status: int
@@ -170,8 +166,7 @@ def _http_downloader() -> Downloader:
     return HttpDownloader()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceContext:
+class SourceContext(Struct, frozen=True):
     """What sources work with.
 
     With `offline` nothing touches the network. `builtin` is the folder that holds the packs that come with

@@ -157,7 +157,7 @@ def test_all_conflicts_of_all_overlays_are_told_at_once() -> None:
     with pytest.raises(GsdlockError) as refusal:
         load_builtin().merge([(first, "./one"), (second, "./two"), (second, "./again")])
     assert list(refusal.value.details) == [
-        "the id two of ./again is taken",
+        "the id two of ./again is taken by ./two",
         "skill graphify is owned by graphify and one",
         "skill s1 is owned by one and two",
         "agent a1 is owned by one and two",

@@ -1,0 +1,114 @@
+"""Where a third-party runtime may write: below the home or in its project, in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from ..capabilities.environment import Environment
+from ..capabilities.errors import GsdlockError, refused, shown
+from ..capabilities.homes import resolve_roots
+from ..capabilities.model import Runtime
+from ..capabilities.registry import Registry
+from ..capabilities.vocabulary import Root, Scope
+from ..store.confinement import check_root_place
+
+Paths = Callable[[str], str]
+
+
+def check_roots(
+    runtime: Runtime,
+    scope: str,
+    registry: Registry,
+    environment: Environment,
+    project: str,
+    *,
+    exists: Callable[[str], bool],
+    real: Paths,
+    shared: Collection[str] = (),
+) -> Mapping[str, str]:
+    """The roots of a target of a third-party runtime, by name; `project` is the folder of its manifest.
+
+    Judged as they are written and (`real`) with their links resolved: below the home, or at local scope in
+    the project; none of the protected places; not the root of another runtime or a folder of ours, nor above
+    or below one, unless that runtime is in `shared`. Raises E-CONFINE-PLACE (status 4), E-HOME-….
+    """
+    roots = resolve_roots(runtime, scope, environment, project, exists).paths
+    owned = _others(runtime, scope, registry, environment, project, exists, shared)
+    others = dict(owned) | {
+        f"{owner}, which leads elsewhere": real(path) for owner, path in owned if real(path) != path
+    }
+    base = project if scope == Scope.LOCAL else environment.home
+    for name, path in roots.items():
+        if scope == Scope.LOCAL and name == Root.PROJECT.value:
+            continue
+        for place in dict.fromkeys((path, real(path))):
+            bases = [b for b in dict.fromkeys((base, real(base) if base else None)) if b]
+            if not any(_below(place, b) for b in bases):
+                raise _outside(path, place, base)
+            if scope == Scope.LOCAL and _below(place, f"{project}/.git"):
+                raise _protected(path, "it is the repository itself")
+            _check(place, environment.home, others, scope)
+    return roots
+
+
+def _check(place: str, home: str | None, others: Mapping[str, str], scope: str) -> None:
+    """A project may lie anywhere, so at local scope only other owners count, and the home itself."""
+    if scope == Scope.GLOBAL:
+        check_root_place(place, home, others)
+        return
+    for owner, other in others.items():
+        if _below(place, other) or _below(other, place):
+            raise _protected(place, f"it meets {owner} ({shown(other, 200)})")
+
+
+def _others(
+    runtime: Runtime,
+    scope: str,
+    registry: Registry,
+    environment: Environment,
+    project: str,
+    exists: Callable[[str], bool],
+    shared: Collection[str],
+) -> list[tuple[str, str]]:
+    """Who owns which place, apart from the runtime itself."""
+    found = []
+    if scope == Scope.GLOBAL:
+        folders = environment.folders
+        mine = {
+            "config": folders.config,
+            "data": folders.data,
+            "state": folders.state,
+            "cache": folders.cache,
+        }
+        found += [(f"gsdlock's own {name} folder", path) for name, path in mine.items()]
+    for id_, other in registry.runtimes.items():
+        if id_ == runtime.id or id_ in shared:
+            continue
+        try:
+            roots = resolve_roots(other, scope, environment, project, exists).paths
+        except GsdlockError:
+            continue  # it has no folder at this scope
+        found += [
+            (f"the {name} folder of {id_}", path)
+            for name, path in roots.items()
+            if name != Root.PROJECT.value and path != project
+        ]
+    return found
+
+
+def _below(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/") or path == folder
+
+
+def _outside(path: str, place: str, base: str | None) -> GsdlockError:
+    leads = f" (it leads to {shown(place, 200)})" if place != path else ""
+    return _protected(path, f"it is not below {shown(base or 'the home', 200)}{leads}")
+
+
+def _protected(path: str, why: str) -> GsdlockError:
+    return refused(
+        "E-CONFINE-PLACE",
+        f"{shown(path, 200)} cannot be the root of a third-party runtime: {why}",
+        "Ask its author for a folder of its own, such as one below ~/.config.",
+        where=shown(path, 400),
+    )
