@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ..capabilities.model import Runtime
-from .converters import CATALOG_PATH, ConvertContext, payload_text, read_catalog
-from .pack import ArtifactKind, Pack
+from .converters import CATALOG_PATH, ConvertContext, payload_text, read_catalog, read_phrases, read_rights
+from .pack import ArtifactKind, Pack, PackLayout
 
 
 def pack_context(runtime: Runtime, scope: str, pack: Pack) -> ConvertContext:
     """What conversions of this pack on this target have in common; `artifact_context` names an artifact."""
     catalog = read_catalog(pack.tree.read(CATALOG_PATH)) if CATALOG_PATH in pack.tree.files else {}
+    own = pack.layout is PackLayout.GSD
+
+    def read(path: str) -> str | None:
+        """A text of a GSD pack; None where it has none of that path."""
+        if not own or path not in pack.tree.files:
+            return None
+        return pack.tree.read(path).decode("utf-8", errors="replace")
+
     return ConvertContext(
         runtime=runtime,
         scope=scope,
@@ -21,6 +29,8 @@ def pack_context(runtime: Runtime, scope: str, pack: Pack) -> ConvertContext:
         agents=frozenset(a.stem for a in pack.artifacts if a.kind is ArtifactKind.AGENT),
         version=pack.version,
         catalog=catalog,
+        phrases=read_phrases(read),
+        rights=read_rights(read),
     )
 
 
@@ -37,4 +47,5 @@ def payload_bytes(context: ConvertContext, path: str, data: bytes) -> bytes:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return data
-    return payload_text(context, path, text).encode("utf-8")
+    told = payload_text(context, path, text)
+    return data if told is text else told.encode("utf-8")

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 _BLOCK = re.compile(r"---(.*?)\n?^---", re.DOTALL | re.MULTILINE)
 _KEY = re.compile(r"([A-Za-z0-9_][\w.-]*):(?=[ \t]|$)")
@@ -30,16 +32,14 @@ _SPECIAL = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n
 _BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One key with its source text: no final newline, further lines belong to it. A comment has no key."""
 
     key: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A file apart: `front` is the text between the fences without them (None: there is no block), `body`
     what follows the closing fence, its newline included."""
 
@@ -196,6 +196,7 @@ def _naive(source: str) -> str:
     return value.strip("\"'") if value[:1] in ("'", '"') or value[-1:] in ("'", '"') else value
 
 
+@lru_cache(maxsize=512)  # each target converts the same sources
 def _mapping(front: str) -> Mapping[str, Any] | None:
     """The block as key to value, or None where it is no mapping, or one that swallows a line which reads as a
     key (an open quote does)."""
