@@ -20,6 +20,8 @@ from .places import hooks_folder, hooks_root, local_folder
 from .selection import Selection
 
 _HOOKS = "hooks/"
+# Where the tool of a GSD pack has its modules.
+_MODULES = ("gsd-core/bin/lib/", "get-shit-done/bin/lib/")
 # Pins the scripts of a folder to CommonJS whatever a package.json above it says.
 _COMMONJS = b'{"type":"commonjs"}\n'
 _PLAIN_MODE = 0o644
@@ -94,9 +96,13 @@ def _destination(rule: Copy, path: str) -> str:
 
 
 def _files_of_inactive_features(pack: Pack, selection: Selection) -> frozenset[str]:
-    """Off means off: what belongs to a feature that is not active is in no copy either."""
+    """Off means off: what belongs to a feature that is not active is in no copy either, the modules of its
+    families of commands included. The pack's tool loads a module when its family is called for."""
     active = {f.id for f in selection.features}
-    return frozenset(f for a in pack.artifacts if a.feature and a.feature not in active for f in a.files)
+    files = {f for a in pack.artifacts if a.feature and a.feature not in active for f in a.files}
+    kept = {c.module for f in selection.features for c in f.commands}
+    modules = {c.module for f in pack.features if f.id not in active for c in f.commands} - kept
+    return frozenset(files | {f"{folder}{module}" for folder in _MODULES for module in modules})
 
 
 def _own_files(
