@@ -54,11 +54,12 @@ def overlaps(
     for path, several in sorted(owners.items()):
         if len(several) < 2:
             continue
-        other = next((c for c in several[1:] if c.of(path) != several[0].of(path)), None)
-        if other is None:
+        first = several[0]
+        others = [c for c in several[1:] if c.of(path) != first.of(path)]
+        if not others:
             alike[tuple(c.target.name for c in several)].append(path)
-        else:
-            clashes[several[0].target.name, other.target.name].append(path)
+        for other in others:
+            clashes[first.target.name, other.target.name].append(path)
     for one, two in combinations(contents, 2):
         clashes[one.target.name, two.target.name] += _clashing_entries(one.entries(real), two.entries(real))
     if any(clashes.values()):

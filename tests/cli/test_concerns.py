@@ -157,11 +157,13 @@ def test_a_lock_from_elsewhere_is_refused_where_it_would_happen(machine: Machine
     assert list((machine.home / ".agents/skills").iterdir()) == []
 
 
-def test_two_targets_of_one_folder_with_other_settings_are_refused(with_pack: Machine) -> None:
+def test_two_targets_of_one_runtime_have_their_files_in_common(with_pack: Machine) -> None:
     add(with_pack, targets("claude"))
     add(with_pack, '[targets.again]\nruntime = "claude"\nscope = "global"\n')
-    found = warnings(with_pack.ok("resolve", "--json"))
-    assert [code for code, _, _ in found] == ["W-FILE-SHARED"]
+    (concern,) = with_pack.ok("resolve", "--json").data["warnings"]
+    assert concern["code"] == "W-FILE-SHARED"
+    assert concern["names"] == [f"{with_pack.home}/.claude/skills/greet/SKILL.md"]
+    assert {p["target"] for p in concern["places"]} == {"claude", "again"}
 
 
 def test_a_manifest_with_nothing_to_tell_has_no_warnings(starter: Machine) -> None:

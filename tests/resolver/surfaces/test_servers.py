@@ -20,27 +20,29 @@ PLAIN = {"command": "notes-server", "args": ["--all"], "env": {"MODE": "quiet"}}
 HEADERS = {"X-Key": "${ATLAS_KEY}"}
 URL = "https://atlas.example/mcp"
 
+OPENCODE = {
+    "type": "local",
+    "command": ["notes-server", "--all"],
+    "enabled": True,
+    "environment": {"MODE": "quiet"},
+}
+
 PLACES = [
     ("claude", "local", "project:.mcp.json", "jsonc", "/mcpServers/notes", {"type": "stdio", **PLAIN}),
     ("codex", "global", "config:config.toml", "toml", "/mcp_servers/notes", PLAIN),
     ("codex", "local", "config:config.toml", "toml", "/mcp_servers/notes", PLAIN),
-    (
-        "opencode",
-        "global",
-        "config:opencode.json",
-        "jsonc",
-        "/mcp/notes",
-        {
-            "type": "local",
-            "command": ["notes-server", "--all"],
-            "enabled": True,
-            "environment": {"MODE": "quiet"},
-        },
-    ),
+    ("opencode", "global", "config:opencode.json", "jsonc", "/mcp/notes", OPENCODE),
+    ("opencode", "local", "config:opencode.json", "jsonc", "/mcp/notes", OPENCODE),
+    ("kilo", "global", "config:kilo.json", "jsonc", "/mcp/notes", OPENCODE),
+    ("kilo", "local", "config:kilo.json", "jsonc", "/mcp/notes", OPENCODE),
     ("gemini", "global", "config:settings.json", "jsonc", "/mcpServers/notes", PLAIN),
+    ("gemini", "local", "config:settings.json", "jsonc", "/mcpServers/notes", PLAIN),
+    ("qwen", "global", "config:settings.json", "jsonc", "/mcpServers/notes", PLAIN),
     ("qwen", "local", "config:settings.json", "jsonc", "/mcpServers/notes", PLAIN),
     ("augment", "global", "config:settings.json", "jsonc", "/mcpServers/notes", PLAIN),
+    ("augment", "local", "config:settings.json", "jsonc", "/mcpServers/notes", PLAIN),
     ("cursor", "global", "config:mcp.json", "jsonc", "/mcpServers/notes", PLAIN),
+    ("cursor", "local", "config:mcp.json", "jsonc", "/mcpServers/notes", PLAIN),
     ("hermes", "global", "config:config.yaml", "yaml", "/mcp_servers/notes", PLAIN),
     (
         "copilot",
@@ -54,6 +56,7 @@ PLACES = [
     ("kimi-code", "global", "config:mcp.json", "jsonc", "/mcpServers/notes", PLAIN),
     ("windsurf", "global", "config:mcp_config.json", "jsonc", "/mcpServers/notes", PLAIN),
     ("antigravity", "global", "config:mcp_config.json", "jsonc", "/mcpServers/notes", PLAIN),
+    ("antigravity", "local", "config:mcp_config.json", "jsonc", "/mcpServers/notes", PLAIN),
     (
         "codebuddy",
         "local",
@@ -105,7 +108,7 @@ REMOTES = [
 def test_a_remote_server_in_each_shape(
     shape: McpShape, server: McpServer, value: Any, host: Make, pack_of: Make, feature_of: Make
 ) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     place = replace(host("cursor").mcp["global"], shape=shape)
     pack = pack_of({"greet/SKILL.md": "---\nname: greet\ndescription: Hi\n---\n"})
@@ -118,7 +121,7 @@ def test_a_remote_server_in_each_shape(
 def test_a_server_without_environment_and_headers_has_neither(
     shape: McpShape, host: Make, pack_of: Make, feature_of: Make
 ) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     place = replace(host("cursor").mcp["global"], shape=shape)
     pack = pack_of({"greet/SKILL.md": "---\nname: greet\ndescription: Hi\n---\n"})
@@ -130,10 +133,49 @@ def test_a_server_without_environment_and_headers_has_neither(
         assert not {"env", "environment", "headers", "http_headers"} & set(edit.value)
 
 
-@pytest.mark.parametrize(
-    ("runtime", "scope"),
-    [("claude", "global"), ("codebuddy", "global"), ("pi", "global"), ("hermes", "local")],
-)
+# What a remote server looks like on the hosts that say it in another way than `url` and `headers`.
+REMOTE_PLAIN = {"url": URL, "headers": HEADERS}
+TYPED = {"type": "http", **REMOTE_PLAIN}
+REMOTE_ON = {
+    "claude": TYPED,
+    "codebuddy": TYPED,
+    "augment": TYPED,
+    "copilot": {**TYPED, "tools": ["*"]},
+    "codex": {"url": URL, "http_headers": HEADERS},
+    "gemini": {"httpUrl": URL, "headers": HEADERS},
+    "qwen": {"httpUrl": URL, "headers": HEADERS},
+    "opencode": {"type": "remote", "url": URL, "enabled": True, "headers": HEADERS},
+    "kilo": {"type": "remote", "url": URL, "enabled": True, "headers": HEADERS},
+    "windsurf": {"serverUrl": URL, "headers": HEADERS},
+    "antigravity": {"serverUrl": URL, "headers": HEADERS},
+}
+
+
+@pytest.mark.parametrize(("runtime", "scope"), [p[:2] for p in PLACES])
+def test_a_remote_server_on_each_host(runtime: str, scope: str, drafted: Callable[..., Any]) -> None:
+    (edit,) = drafted(runtime, scope, REMOTE).edits
+    assert edit.value == REMOTE_ON.get(runtime, REMOTE_PLAIN)
+
+
+# A host's own file of servers that it rewrites itself (claude, codebuddy), or none that is known.
+NOWHERE = [
+    *((host, "global") for host in ("claude", "codebuddy", "cline", "pi", "trae", "zcode")),
+    *((host, "local") for host in ("cline", "copilot", "hermes", "pi", "trae", "windsurf", "zcode")),
+]
+
+
+def test_every_host_is_in_one_of_the_tables() -> None:
+    """kimi and kimi-code take no local install, vscode none at all."""
+    from gsdlock.capabilities.registry import load_builtin
+
+    told = [p[:2] for p in PLACES] + NOWHERE
+    assert len(told) == len(set(told))
+    every = {(host, scope) for host in load_builtin().runtimes for scope in ("global", "local")}
+    never = {("kimi", "local"), ("kimi-code", "local"), ("vscode", "global"), ("vscode", "local")}
+    assert set(told) == every - never
+
+
+@pytest.mark.parametrize(("runtime", "scope"), NOWHERE)
 def test_where_only_the_host_writes_its_servers_it_is_said(
     runtime: str, scope: str, drafted: Callable[..., Any]
 ) -> None:
