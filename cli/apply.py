@@ -19,7 +19,11 @@ NOTHING_TO_DO = "nothing to do: every target is as the lock says"
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
     from ..lockfiles.model import Lock
+    from ..store.items import Item
     from ..store.survey import TargetChange
     from .session import Session
 
@@ -33,6 +37,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-edits", action="store_true", help="place files only; print the entries to put in"
     )
+    parser.add_argument("--plan-out", metavar="FILE", help="write down what would be done, and do nothing")
+    parser.add_argument("--plan", metavar="FILE", help="do what FILE says, or nothing where that has moved")
     parser.add_argument("--move", action="store_true", help="follow a root that now lies elsewhere")
     parser.add_argument("--take-over", action="store_true", help="bind the installation to this manifest")
 
@@ -53,7 +59,7 @@ def quick(session: Session, options: argparse.Namespace) -> Outcome | None:
 def _plain(options: argparse.Namespace) -> bool:
     """Whether the options ask for nothing but what the lock says."""
     special = (options.dry_run, options.ours, options.theirs, options.adopt, options.no_edits, options.move)
-    return not any((*special, options.take_over))
+    return not any((*special, options.take_over, options.plan, options.plan_out))
 
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
@@ -64,9 +70,11 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from .overlays import overlay_digests
     from .unchanged import note_in_order
 
+    said = _planned(options)
     policy_of(session)  # a faulty rule is told before a lock is made
     lock, notices = current_lock(session, options)
     session.adopt(lock)
+    inspect = _inspector(options, lock, said)
     flag, nothing = None, NOTHING_TO_DO
     if session.overrides:
         from .overrides import flagging
@@ -74,22 +82,60 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         flag, nothing = flagging(session, lock), "nothing to do: every target is as the folders say"
     try:
         changes = changes_with_content(session, lock, by_hand=options.no_edits)
-        outcome = carry_out(session, options, changes, nothing, flag=flag)
+        outcome = carry_out(session, options, changes, nothing, inspect, flag)
     except GsdlockError as fault:
         if fault.code not in ("E-BLOB-CORRUPT", "E-BLOB-MISSING"):
             raise
         # Content is verified when it is used, so damage shows only now, with nothing written yet.
         fetch_again(session, lock)
         changes = changes_with_content(session, lock, by_hand=options.no_edits)
-        outcome = carry_out(session, options, changes, nothing, flag=flag)
+        outcome = carry_out(session, options, changes, nothing, inspect, flag)
     by_hand = [line for change in changes for line in entries_by_hand(session, change)]
     if not options.dry_run and not session.overrides:  # the lock on disk keeps what it names
         register(session.store, session.lock_path, lock_digests(lock) | overlay_digests(session, lock))
         # Whether a signature is good may change with no file of ours: then there is no quick answer.
         if outcome.status == 0 and _plain(options) and not session.settings["require-signature"].value:
             note_in_order(session)
+    if options.plan_out:
+        notices = [*notices, f"wrote the plan to {options.plan_out}"]
     data = {**outcome.data, "dev-overrides": dict(session.overrides), "notices": notices, "by-hand": by_hand}
     return Outcome(outcome.status, data, [*notices, *outcome.lines, *by_hand])
+
+
+def _planned(options: argparse.Namespace) -> dict[str, Any] | None:
+    """What `--plan` says, with the options set as it was made; `--plan-out` never does more than look.
+
+    Raises `GsdlockError`: E-PLAN-FILE, E-FILE-READ, E-USAGE.
+    """
+    if options.plan_out:
+        options.dry_run = True
+    if options.plan is None:
+        return None
+    from .plan_file import adopt_choices, read_plan_file
+
+    said = read_plan_file(options.plan)
+    adopt_choices(options, said)
+    return said
+
+
+def _inspector(
+    options: argparse.Namespace, lock: Lock, said: dict[str, Any] | None
+) -> Callable[[Sequence[Item]], None] | None:
+    """What `--plan` or `--plan-out` do with the items, before anything is decided."""
+    if said is not None:
+        from .plan_file import same_plan
+
+        return same_plan(options.plan, said, lock)
+    if options.plan_out is None:
+        return None
+
+    def write(items: Sequence[Item]) -> None:
+        from .plan_file import plan_file_bytes
+        from .session import write_file
+
+        write_file(options.plan_out, plan_file_bytes(lock, options, items))
+
+    return write
 
 
 def entries_by_hand(session: Session, change: TargetChange) -> list[str]:

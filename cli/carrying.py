@@ -35,7 +35,7 @@ def common_arguments(
     *,
     partial: bool = True,
 ) -> None:
-    """The options of verbs that change targets; `choices` and `partial` are those that mean something there."""
+    """The options of verbs that change targets; `choices` and `partial` say which mean something there."""
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be done and asked; do nothing"
     )
@@ -113,7 +113,7 @@ def carry_out(
         return settled
 
     try:
-        result = run(session.store, changes, choices, decide)
+        result = run(session.store, changes, choices, decide, receipt=receipts.id)
     except BaseException:
         receipts.undone()
         raise
@@ -193,22 +193,28 @@ class _Receipts:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._id = ""
+        self.id = os.urandom(16).hex()
         self._ledger: Ledger | None = None  # open from the plan to its outcomes
         self._allowed: dict[tuple[str, str], bool] = {}  # whether it changes anything, by target and key
         self.messages: list[str] = []
 
     def plan(self, settled: Settled) -> None:
+        from ..store.faults import io_at
+        from ..store.journal import Journals
         from ..store.ledger import open_ledger
 
         store = self._session.store
-        self._id = os.urandom(16).hex()
-        ledger = open_ledger(store.fs, store.state, store.now)
-        self.messages += ledger.messages
+        with io_at("cannot write in", store.state):
+            Journals(store.fs, store.state).announce(self.id)
+        ledger = None
         try:
-            ledger.record_plan(self._id, settled.items, settled.decisions)
+            ledger = open_ledger(store.fs, store.state, store.now)
+            self.messages += ledger.messages
+            ledger.record_plan(self.id, settled.items, settled.decisions)
         except BaseException:
-            ledger.close()
+            if ledger is not None:
+                ledger.close()
+            self._withdraw()
             raise
         self._ledger = ledger
         for item, decision in zip(settled.items, settled.decisions, strict=True):
@@ -221,8 +227,17 @@ class _Receipts:
         self._close(lambda target: "withheld" if target in result.unchanged else "done")
 
     def undone(self) -> None:
-        """The transaction went back."""
-        self._close(lambda target: "undone")
+        """The transaction went back; or, where it could not yet, recovery says what came of it."""
+        if self._ledger is None:
+            return
+        from ..store.journal import Journals
+
+        store = self._session.store
+        if set(Journals(store.fs, store.state).pending()) <= {self.id}:
+            self._close(lambda target: "undone")
+        else:
+            self._ledger.close()
+            self._withdraw()
 
     def _close(self, outcome_of: Callable[[str], str]) -> None:
         if self._ledger is None:
@@ -234,7 +249,18 @@ class _Receipts:
                 key: Receipt(outcome_of(key[0]) if changes else "unchanged")
                 for key, changes in self._allowed.items()
             }
-            self.messages += ledger.record_outcomes(self._id, closed)
+            self.messages += ledger.record_outcomes(self.id, closed)
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """The receipts need nobody else any more. A folder that is left costs the next command a look."""
+        import contextlib
+
+        from ..store.journal import Journals
+
+        store = self._session.store
+        with contextlib.suppress(OSError):
+            Journals(store.fs, store.state).withdraw(self.id)
 
 
 def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[Item]) -> Outcome:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .render import Outcome
+from .render import Outcome, plural
 
 if TYPE_CHECKING:
     from .session import Session
@@ -29,7 +29,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         for number in generations.numbers(current.slug):
             generation = current if number == current.number else generations.read(current.slug, number)
             entries = sum(len(e.entries) for e in generation.edited)
-            what = "left" if generation.left else f"{len(generation.files)} files, {entries} entries"
+            what = "left" if generation.left else _contents(len(generation.files), entries)
             mark = "*" if number == current.number else " "
             lines.append(f"  {mark} {number:>3}  {generation.created}  {what}")
             rows.append(
@@ -46,3 +46,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
                 }
             )
     return Outcome(0, {"generations": rows}, lines or ["nothing was installed yet"])
+
+
+def _contents(files: int, entries: int) -> str:
+    return f"{plural(files, 'file')}, {plural(entries, 'entry', 'entries')}"

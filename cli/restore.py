@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("place", metavar="PATH[@N]", help="the file, and the generation that displaced it")
     parser.add_argument("--list", action="store_true", help="only list the versions that are kept")
-    common_arguments(parser)
+    common_arguments(parser, (), partial=False)
 
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
@@ -50,4 +50,14 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         ]
         lines = [f"{v.path}@{v.number} ({v.target}) {v.kept.digest}" for v in versions]
         return Outcome(0, {"versions": rows}, lines or [f"no version of {path} is kept"])
-    return carry_out(session, options, [bringing_back(session.store, path, number)])
+    outcome = carry_out(session, options, [bringing_back(session.store, path, number)])
+    if options.dry_run or outcome.status or not _is_held(session, path):
+        return outcome
+    held = f"{path} is held back as yours now; gsdlock apply --ours {path} ends that"
+    return Outcome(outcome.status, outcome.data, [*outcome.lines, held])
+
+
+def _is_held(session: Session, path: str) -> bool:
+    """Whether a whole file of ours is held back there (a shared file never is as a whole)."""
+    currents = session.store.generations.currents().values()
+    return any(f.held and g.real_path(f.root, f.path) == path for g in currents for f in g.files)

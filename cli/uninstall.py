@@ -1,7 +1,7 @@
 """Take out everything that gsdlock put in.
 
-Files that you changed since are refused and listed; --theirs keeps them, --ours removes them (they stay in
-the store). Shared files lose exactly our entries, and are what they were, byte for byte, when nobody changed
+A file of ours that you changed stays, as yours, and is named; --ours takes it out too (it stays in the
+store). Shared files lose exactly our entries, and are what they were, byte for byte, when nobody changed
 them in between. Stored content stays until gsdlock gc.
 
 example: gsdlock uninstall --target claude
@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the verb."""
     from .carrying import common_arguments
 
-    common_arguments(parser)
+    common_arguments(parser, ("ours",), partial=False)
 
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError, input_error, missing, shown
 from .edits.types import EditFault
@@ -101,8 +102,7 @@ def former_number(generations: Generations, current: Generation) -> int:
     return position.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Displaced:
+class Displaced(Struct, frozen=True):
     """A version that a transaction put aside: where it stood, and the generation that displaced it."""
 
     slug: str
@@ -143,7 +143,7 @@ def bringing_back(store: Store, path: str, number: int | None = None) -> TargetC
         raise missing(
             "E-RESTORE-UNKNOWN",
             f"no version of {shown(path, 400)} was displaced{where}",
-            "See `gsdlock history` for what each generation put aside.",
+            "`gsdlock restore --list PATH` lists the versions of a file that are kept.",
             where=path,
         )
     version = versions[0]
