@@ -32,15 +32,18 @@ def main() -> int:
         bench = Bench(Path(folder))
         bench.gsdlock("resolve")
         bench.gsdlock("apply", "--allow", "high")
-        files = [p for p in (bench.home / ".claude").rglob("*") if p.is_file()]
+        first = bench.home / ".claude"
+        files = [p for p in first.rglob("*") if p.is_file()]
         size = sum(p.stat().st_size for p in files)
         print(f"claude global, full profile: {len(files)} files, {size / 1e6:.1f} MB; {rounds} rounds")
         copies, applies, bares, idles = [], [], [], []
-        for number in range(rounds):
+        for number in range(1, rounds + 1):
+            # Every round writes in a home of its own and removes nothing: a file system may take longer to
+            # make files where many were removed a moment ago (ext4 steps around their inodes).
             target = bench.root / f"copy{number}"
-            copies.append(timed(lambda t=target: bench.copy(t)))  # type: ignore[misc]  # bound per round
-            shutil.rmtree(target)
-            bench.gsdlock("uninstall", "--allow", "high")
+            os.sync()
+            copies.append(timed(lambda t=target: bench.copy(first, t)))  # type: ignore[misc]  # bound per round
+            bench.move_in(number)
             os.sync()
             applies.append(timed(lambda: bench.gsdlock("apply", "--allow", "high")))
             bench.gsdlock("apply")
@@ -56,27 +59,36 @@ def main() -> int:
 
 
 class Bench:
-    """A scratch home with a project folder in it."""
+    """Scratch homes with a project folder in each, and one store for all of them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.home = root / "home"
-        self.project = self.home / "project"
-        self.project.mkdir(parents=True)
-        (self.project / "gsdlock.toml").write_text(MANIFEST)
         keep = ("PATH", "LANG", "npm_config_registry", "NPM_CONFIG_USERCONFIG", "NPM_CONFIG_GLOBALCONFIG")
-        self.env = {k: v for k, v in os.environ.items() if k in keep} | {"HOME": str(self.home)}
+        self.env = {k: v for k, v in os.environ.items() if k in keep}
+        self.env["XDG_DATA_HOME"] = str(root / "data")
+        self.move_in(0)
+        (self.project / "gsdlock.toml").write_text(MANIFEST)
         # The npm client's own settings stay those of the user who runs this.
         own = Path.home() / ".npmrc"
         if own.exists():
             self.env.setdefault("NPM_CONFIG_USERCONFIG", str(own))
 
+    def move_in(self, number: int) -> None:
+        """Go on in home `number`, which is new; its project holds what that of the first one holds."""
+        self.home = self.root / f"home{number}"
+        self.project = self.home / "project"
+        self.env |= {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / ".local/state")}
+        if number:
+            shutil.copytree(self.root / "home0/project", self.project)
+        else:
+            self.project.mkdir(parents=True)
+
     def gsdlock(self, *words: str) -> None:
         command = [str(Path(sys.executable).parent / "gsdlock"), *words, "--no-progress", "-q"]
         subprocess.run(command, cwd=self.project, env=self.env, check=True)
 
-    def copy(self, target: Path) -> None:
-        subprocess.run(["cp", "-a", str(self.home / ".claude"), str(target)], check=True)
+    def copy(self, source: Path, target: Path) -> None:
+        subprocess.run(["cp", "-a", str(source), str(target)], check=True)
         subprocess.run(["sync"], check=True)
 
     def bare_python(self) -> None:

@@ -6,9 +6,10 @@ all speak of the same snapshot. Only allow and deny are decisions; an open quest
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 
 class Risk(StrEnum):
@@ -31,23 +32,28 @@ class Risk(StrEnum):
     @property
     def rank(self) -> int:
         """0 for read-only up to 4 for critical."""
-        return _RANKS[self.value]
+        return _rank(self)
 
     # A StrEnum would compare by spelling ("critical" < "high"); these keep that mistake from being possible.
     def __lt__(self, other: str) -> bool:
-        return self.rank < Risk(other).rank
+        return _rank(self) < _rank(other)
 
     def __le__(self, other: str) -> bool:
-        return self.rank <= Risk(other).rank
+        return _rank(self) <= _rank(other)
 
     def __gt__(self, other: str) -> bool:
-        return self.rank > Risk(other).rank
+        return _rank(self) > _rank(other)
 
     def __ge__(self, other: str) -> bool:
-        return self.rank >= Risk(other).rank
+        return _rank(self) >= _rank(other)
 
 
 _RANKS = {risk.value: rank for rank, risk in enumerate(Risk)}
+
+
+def _rank(risk: str) -> int:
+    # As a plain string: the hash of a member is worked out in Python, and this is asked for every item.
+    return _RANKS[str.__str__(risk)]
 
 
 class ItemOp(StrEnum):
@@ -91,8 +97,7 @@ class ItemKind(StrEnum):
     HOOK = "hook"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One step on one target.
 
     `key` is unique in the target: `root:path` for a file, `lockfiles.model.edit_origin_key` for an entry.
@@ -118,8 +123,7 @@ class Item:
         return self.risk is not Risk.READ_ONLY
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What was settled for one item. `decided_by` follows the grammar in `store.gate`."""
 
     allow: bool
@@ -130,10 +134,10 @@ def item_data(item: Item) -> dict[str, Any]:
     """An item as plain data for the ledger and for `--json`."""
     return {
         "target": item.target,
-        "op": item.op.value,
+        "op": str.__str__(item.op),
         "key": item.key,
-        "kind": item.kind.value,
-        "risk": item.risk.value,
+        "kind": str.__str__(item.kind),
+        "risk": str.__str__(item.risk),
         "executes": item.executes,
         "before": item.before,
         "after": item.after,

@@ -7,10 +7,10 @@ seen; `sites` judges each path with all who have a claim on it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
-from ..capabilities.canonical import sha256_digest
+from msgspec import Struct
+
 from ..capabilities.errors import GsdlockError
 from .confinement import check_relative
 from .drift import Next
@@ -23,8 +23,7 @@ from .survey import Spot, Survey, TargetChange
 from .wanted import WantedFile
 
 
-@dataclass(frozen=True, slots=True)
-class FilesPlan:
+class FilesPlan(Struct, frozen=True):
     """What is to be done about whole files: steps, and by slug the records that the next generation has, and
     the items."""
 
@@ -100,13 +99,20 @@ def _claims(
         if after is not None:
             claims.append(Claim(change, current, spot, base or _moved(survey, spot, known), file, after))
     claims += [Claim(change, current, spot, record, None, None) for spot, record in bases.values()]
+    if change.returns == 0:  # what our first transaction took away and did not put anything in place of
+        claimed = {claim.spot.full for claim in claims}
+        return claims + _restored_only(survey, change, claimed, base_roots)
     if not change.force:
         return claims
     claims = [claim for claim in claims if claim.spot.full in change.restores]
-    return claims + _restored_only(survey, change, {claim.spot.full for claim in claims})
+    return claims + _restored_only(survey, change, {claim.spot.full for claim in claims}, base_roots)
 
 
-def _judged_spot(survey: Survey, full: str) -> Spot:
+def _judged_spot(survey: Survey, full: str, base_roots: Mapping[str, Pinned | None]) -> Spot:
+    """Where a path is: in a root, whose folders may be gone by now, or anywhere else in a folder that is there."""
+    for root in base_roots.values():
+        if root is not None and full.startswith(root.real.rstrip("/") + "/"):
+            return survey.spot(root, full[len(root.real.rstrip("/")) + 1 :])
     survey.judge_folder(full)
     return survey.spot_of(full)
 
@@ -131,14 +137,16 @@ def _safe(survey: Survey, change: TargetChange, file: WantedFile) -> bool:
     return bool(survey.collect(survey.name_of(change), file.key, "", check))
 
 
-def _restored_only(survey: Survey, change: TargetChange, taken: set[str]) -> list[Claim]:
+def _restored_only(
+    survey: Survey, change: TargetChange, taken: set[str], base_roots: Mapping[str, Pinned | None]
+) -> list[Claim]:
     """Claims for paths that nobody owns any more and that shall be brought back all the same."""
     current = survey.currents.get(change.slug)
     edited = {e.real for e in current.edited if e.entries} if current is not None else set()
     claims: list[Claim] = []
     for full in change.restores:
         if full not in taken and full not in edited:
-            spot = survey.collect(survey.name_of(change), full, full, partial(_judged_spot, survey, full))
+            spot = survey.collect(survey.name_of(change), full, full, partial(_judged_spot, survey, full, base_roots))
             if spot is not None:
                 claims.append(Claim(change, current, spot, None, None, None))
     return claims
@@ -166,8 +174,7 @@ def _next(
             wanted.home,
         ):
             return Next(known.digest, file.mode)
-    data = survey.content(file.source, wanted.fillings, file.key, change.slug)
-    return Next(sha256_digest(data), file.mode)
+    return Next(survey.digest(file.source, wanted.fillings, file.key, change.slug), file.mode)
 
 
 def _bystanders(survey: Survey) -> dict[str, list[tuple[Generation, FileRecord]]]:

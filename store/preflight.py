@@ -90,7 +90,7 @@ def preflight(
                 *(change.next.plan_bytes for change in changes if change.next and change.next.plan_bytes),
                 *edits.saves,
             ),
-            numbers={slug: generation.number for slug, generation in survey.currents.items()},
+            numbers={slug: g.number for slug, g in survey.currents.items() if g.number},
             survey=survey,
         )
     except BaseException:
@@ -141,7 +141,7 @@ def _bound(survey: Survey, change: TargetChange) -> None:
             wanted.target,
             "",
             wanted.manifest,
-            f"the installation {shown(wanted.installation)}, to which target {wanted.target} would belong, is "
+            f"target {wanted.target} would belong to the installation {shown(wanted.installation)}, which is "
             f"that of {shown(other, 400)}",
             'Give this manifest another name (name = "…"), or take the installation over with --take-over.',
         )
@@ -240,7 +240,8 @@ def _prunes(
     made = {path for paths in made_by.values() for path in paths}
     going = {step.spot.full for step in steps if step.new is None}
     needed = {parent for step in steps if step.new is not None for parent in _parents(step.spot.full)}
-    candidates = {parent for full in (*going, *left) for parent in _parents(full)} & made - needed
+    assumed = {path for change in survey.changes if change.assumes for path in change.assumes.made}
+    candidates = ({parent for full in (*going, *left) for parent in _parents(full)} | assumed) & made - needed
     pruned: list[str] = []
     gone = set(going)
     for path in sorted(candidates, key=lambda p: (-p.count("/"), p)):

@@ -63,10 +63,12 @@ def run(
     decide: Decide,
     *,
     wait: float = DEFAULT_WAIT,
+    receipt: str = "",
 ) -> Result:
     """Make the targets so. Where nothing is to be done, nothing is written and no lock is taken.
 
-    `wait` are seconds to wait for another gsdlock. Raises `PreflightError` (all problems at once, nothing
+    `wait` are seconds to wait for another gsdlock; `receipt` is what the transaction is called in the ledger.
+    Raises `PreflightError` (all problems at once, nothing
     written), what `decide` raises (nothing written), E-BUSY, E-RACE and E-IO-… (everything undone),
     E-BLOB-…, E-RECOVER-… and E-JOURNAL-….
     """
@@ -87,7 +89,7 @@ def run(
                 whole.close()
             if plan.idle:
                 return _idle(plan, recovered, settled)
-            numbers, kept = _carry_out(store, plan, settled)
+            numbers, kept = _carry_out(store, plan, settled, receipt)
     finally:
         plan.close()
     return replace(_idle(plan, recovered, settled), generations=numbers, kept=kept)
@@ -164,9 +166,11 @@ def _reduced(
     return again
 
 
-def _carry_out(store: Store, plan: Preflight, settled: Settled) -> tuple[dict[str, int], tuple[str, ...]]:
+def _carry_out(
+    store: Store, plan: Preflight, settled: Settled, receipt: str
+) -> tuple[dict[str, int], tuple[str, ...]]:
     """Save, stage, journal, commit. Gives the new numbers, and the paths whose former version was kept."""
-    generations = _numbered(store, plan, settled)
+    generations = _numbered(store, plan, settled, receipt)
     journal = _journal(store, plan, generations)
     journals = Journals(store.fs, store.state)
     bench = Workbench(store, journal, plan.survey.ground, recovering=False)
@@ -249,7 +253,7 @@ def _bytes(plan: Preflight, step: PlannedStep) -> bytes:
     return data
 
 
-def _numbered(store: Store, plan: Preflight, settled: Settled) -> dict[str, Generation]:
+def _numbered(store: Store, plan: Preflight, settled: Settled, receipt: str) -> dict[str, Generation]:
     created = store.now()
     decisions: dict[str, list[tuple[str, str, str]]] = {}
     for item, decision in zip(settled.items, settled.decisions, strict=True):
@@ -263,6 +267,7 @@ def _numbered(store: Store, plan: Preflight, settled: Settled) -> dict[str, Gene
             number=number,
             created=created,
             decisions=tuple(decisions.get(generation.target, ())),
+            receipt=receipt,
         )
     return found
 

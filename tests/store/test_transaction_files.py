@@ -466,6 +466,14 @@ def test_another_manifest_of_the_same_name_is_refused_until_it_takes_over(world:
     assert world.current().manifest == "/elsewhere/gsdlock.toml"
 
 
+def test_an_installation_is_one_manifests_with_all_its_targets(world: Any) -> None:
+    world.apply(world.wanted({A: "1"}))
+    new = world.wanted({B: "1"}, target="another", manifest="/elsewhere/gsdlock.toml")
+    assert refused(world, new) == ["E-INSTALLATION-BOUND"]
+    named = world.wanted({B: "1"}, target="another", installation="team", manifest="/elsewhere/gsdlock.toml")
+    assert world.apply(named).generations
+
+
 def test_a_root_that_is_elsewhere_now_is_moved_only_when_asked(world: Any) -> None:
     world.apply(world.wanted({A: "1"}))
     moved = world.wanted({A: "1"}, root=world.home / ".other")
