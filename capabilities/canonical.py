@@ -35,14 +35,20 @@ def is_digest(text: str) -> bool:
     return len(text) == 71 and len(body) == 64 and not body.strip("0123456789abcdef")
 
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
 def _check(value: Any) -> None:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise TypeError(f"canonical JSON wants string keys, not {key!r}")
-            _check(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _check(item)
-    elif value is not None and not isinstance(value, (str, int)):  # bool is an int
-        raise TypeError(f"canonical JSON has no place for {type(value).__name__}")
+    # A plan has tens of thousands of values, nearly all of them plain: those are not looked at one by one.
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            for key in one:
+                if not isinstance(key, str):
+                    raise TypeError(f"canonical JSON wants string keys, not {key!r}")
+            left += [item for item in one.values() if type(item) not in _PLAIN]
+        elif isinstance(one, (list, tuple)):
+            left += [item for item in one if type(item) not in _PLAIN]
+        elif one is not None and not isinstance(one, (str, int)):  # bool is an int
+            raise TypeError(f"canonical JSON has no place for {type(one).__name__}")

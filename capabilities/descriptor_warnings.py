@@ -8,9 +8,10 @@ and one more that says how many were left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from .errors import shown
 from .validate_common import record
@@ -29,8 +30,7 @@ class WarningCode(StrEnum):
     UNKNOWN_REVIEWER_FIELD = "unknown_reviewer_field"
 
 
-@dataclass(frozen=True, slots=True)
-class DescriptorWarning:
+class DescriptorWarning(Struct, frozen=True):
     """One warning about the capability `capability`.
 
     `field` is the dotted path of the field, fit to be shown. `replacement` names the field to use instead,

@@ -6,11 +6,11 @@ Nothing below `cli` reads `os.environ`, asks the clock or looks up a folder: it 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(Struct, frozen=True):
     """Our own four folders, absolute. `data` holds blobs, `state` generations and journals."""
 
     config: str
@@ -19,8 +19,7 @@ class Folders:
     cache: str
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """The machine as gsdlock sees it.
 
     `variables` is the environment mapping; `home` the user's home, absolute, or None where HOME is unset or

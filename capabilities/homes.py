@@ -20,8 +20,9 @@ from __future__ import annotations
 import ntpath
 import posixpath
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from .environment import Environment
 from .errors import GsdlockError, input_error, refused, shown
@@ -31,16 +32,14 @@ from .vocabulary import HomeKind, LayoutKind, Root, Scope
 Exists = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A directory and the environment variable that decided on it (empty where none did)."""
 
     path: str
     variable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Roots:
+class Roots(Struct, frozen=True):
     """The directories of one target: root name -> absolute path.
 
     `decided_by` maps the name of a root to the environment variable that moved it.
@@ -50,8 +49,7 @@ class Roots:
     decided_by: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What a look-up depends on. `home` is absolute or None; `platform` a `sys.platform` value."""
 
     variables: Mapping[str, str]
@@ -106,8 +104,7 @@ class Surroundings:
         return _WIN32 if self.platform == "win32" else _POSIX
 
 
-@dataclass(frozen=True, slots=True)
-class _Flavour:
+class _Flavour(Struct, frozen=True):
     join: Callable[..., str]
     normpath: Callable[[str], str]
     dirname: Callable[[str], str]

@@ -8,10 +8,12 @@ accepted when they were asked, and the hosts' public documentation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .vocabulary import ConfigFileFormat, HookDialectName
 
@@ -35,16 +37,14 @@ class HookShape(StrEnum):
     MATCHED = "matched"
 
 
-@dataclass(frozen=True, slots=True)
-class HostEvent:
+class HostEvent(Struct, frozen=True):
     """An event of the host; where `tools` is not empty it stands for those tools only (names of the pack)."""
 
     name: str
     tools: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Preparation:
+class Preparation(Struct, frozen=True):
     """A value that must stand in a file of the host before any of its hooks runs.
 
     `firm` values are ensured: another value there is a collision. The others give way to the user's.
@@ -57,8 +57,7 @@ class Preparation:
     firm: bool
 
 
-@dataclass(frozen=True, slots=True)
-class HookDialect:
+class HookDialect(Struct, frozen=True):
     """The hooks of one family of hosts.
 
     `file` is relative to the root of the hooks, empty for the host's settings file; `{owner}` in it stands

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import total_ordering
 
+from msgspec import Struct
+
 _NUMBER = r"(?:0|[1-9]\d{0,15})"
 _WORD = r"(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)"
 _WORDS = rf"{_WORD}(?:\.{_WORD})*"
@@ -33,7 +35,7 @@ class RangeError(ValueError):
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)  # a Struct has comparisons of its own, which refuse
 class Version:
     """A SemVer version. `prerelease` holds numbers as int and words as str; build metadata is not kept,
     because it has no part in precedence."""
@@ -55,8 +57,7 @@ class Version:
         return (self.triple, not self.prerelease, words)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparator:
+class Comparator(Struct, frozen=True):
     """`op` is one of `<`, `<=`, `>`, `>=`, `=`."""
 
     op: str
@@ -136,8 +137,7 @@ def _words(prerelease: str | None) -> tuple[int | str, ...]:
     return tuple(int(w) if w.isdigit() else w for w in prerelease.split("."))
 
 
-@dataclass(frozen=True, slots=True)
-class _Partial:
+class _Partial(Struct, frozen=True):
     """A version of which trailing parts may be missing (`1`, `1.2`, `1.x`, `*`)."""
 
     numbers: tuple[int, ...]

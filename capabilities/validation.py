@@ -7,21 +7,22 @@ no fault. Relations between capabilities are in `cross`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from .descriptor_warnings import DescriptorWarning, warnings_of
 from .errors import GsdlockError, input_error, shown
 from .model import Capability
 from .parse import parse_capability
+from .registry import DESCRIPTOR_NAME
 from .shapes import Choice, Fault, Record, Tagged
 from .validate_common import CONFIG, ENVELOPE, ENVELOPE_OPTIONAL, envelope_faults, record
 from .validate_feature import FEATURE_OPTIONAL, FEATURE_REQUIRED, feature_faults
 from .validate_reviewer import REVIEWER, reviewer_faults
 from .validate_runtime import RUNTIME, runtime_faults
 
-DESCRIPTOR_NAME = "capability.json"
 MOST_BYTES = 8 * 1024 * 1024
 # A hostile descriptor may hold a great many faults; nobody reads more than these.
 MOST_FAULTS = 100
@@ -45,8 +46,7 @@ DESCRIPTOR = Tagged(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What validation found: `faults` forbid the use of a descriptor, `warnings` do not."""
 
     faults: tuple[Fault, ...]

@@ -11,7 +11,7 @@ import argparse
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from .render import Outcome, plural
+from .render import Outcome, plural, step_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,4 +96,4 @@ def _lines(event: Event, verbose: bool) -> list[str]:
 
 def _item_line(row: dict[str, Any]) -> str:
     said = "allow" if row["allow"] else "deny"
-    return f"{said} {row['target']} {row['op']} {row['key']} ({row['risk']}, {row['decided_by']})"
+    return f"{said} {row['target']} {row['op']} {step_name(row['key'])} ({row['risk']}, {row['decided_by']})"

@@ -10,8 +10,8 @@ trust ID        read and consent to what a manifest declares; --revoke takes con
 verify [ID]     check stored bundles against their digests
 remove ID       forget an installed one; what targets hold of it stays until the next apply
 
-Consent is bound to the digest of the whole bundle: any changed byte asks again. Without a terminal it is given
-with --consent DIGEST, where DIGEST is the one that show prints.
+Consent is bound to the digest of the whole bundle: any changed byte asks again. Without a terminal it is
+given with --consent DIGEST, where DIGEST is the one that show prints.
 
 example: gsdlock overlay add ./zephyr --consent sha256:4f0c…
 """

@@ -85,6 +85,11 @@ def plain(text: str) -> str:
     return "".join(part if part in ("\t", "\n") else shown(part, len(part)) for part in parts)
 
 
+def step_name(key: str) -> str:
+    """The key of a step for people: without the digest that ends an entry's, which says nothing to them."""
+    return key.rpartition("#sha256:")[0] or key
+
+
 def plural(count: int, one: str, many: str = "") -> str:
     """`1 file`, `2 files`."""
     return f"{count} {one if count == 1 else many or one + 's'}"

@@ -54,17 +54,20 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 def former_lock(session: Session, *, check: bool) -> tuple[Lock | None, bool]:
     """The lock on disk, and whether it is in need of repair.
 
-    A lock with merge conflict markers is no reason to stop: `resolve` makes it again from the manifest.
-    Under `check` it is.
+    A lock with merge conflict markers is no reason to stop: `resolve` makes it again from the manifest, and
+    of it there is what both sides pin alike. Under `check` it is.
     """
     from ..capabilities.errors import GsdlockError
+    from .session import read_file
 
     try:
         return session.lock(), False
     except GsdlockError as fault:
         if fault.code != "E-LOCK-CONFLICT" or check:
             raise
-        return None, True
+        from ..lockfiles.conflict import agreed
+
+        return agreed(read_file(session.lock_path) or b""), True
 
 
 def _moved(previous: Lock | None, lock: Lock) -> Difference:
@@ -90,7 +93,10 @@ def _report(
     lines = [f"{line}; it is not locked" for line in override_lines(session.overrides)]
     lines += notices
     if repaired:
-        lines.append(f"{session.lock_path} held merge conflict markers: made again from the manifest")
+        lines.append(
+            f"{session.lock_path} held merge conflict markers: made again from the manifest; "
+            "what both sides pin alike stays pinned"
+        )
     lines += [f"pack {p.name}: {p.resolved}" for p in lock.packs]
     lines += [f"overlay {o.name}: {o.resolved} ({o.tree})" for o in lock.overlays]
     for target in lock.targets:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from ..store.records import Generation
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """One target as it stands: its state, and the text of what the user changed, by key."""
 
     state: TargetState

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .render import plural, tell
+from .render import plural, step_name, tell
 
 if TYPE_CHECKING:
     from ..store.gate import Answer, Ask, AskGroup
@@ -50,12 +50,14 @@ class TerminalResolver:
                     return False
                 case "l" | "list":
                     for ask in group.asks:
-                        self._write(f"  {ask.item.op.value} {ask.item.key}: {ask.item.description}")
+                        self._write(
+                            f"  {ask.item.op.value} {step_name(ask.item.key)}: {ask.item.description}"
+                        )
 
 
 def outline(asks: Sequence[Ask]) -> list[str]:
     """What matters of many questions in few lines: all that executes, the rest counted by folder."""
-    lines = [f"executes: {a.item.key}: {a.item.description}" for a in asks if a.item.executes]
+    lines = [f"executes: {step_name(a.item.key)}: {a.item.description}" for a in asks if a.item.executes]
     if len(lines) > _MOST_LINES:
         lines = [*lines[:_MOST_LINES], f"and {len(lines) - _MOST_LINES} more that execute"]
     counts = Counter((a.item.op.value, _folder(a.item.key)) for a in asks if not a.item.executes)

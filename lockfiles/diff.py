@@ -6,8 +6,9 @@ Two sides of anything that is made of `Target`s can be compared: locks, generati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from .model import Edit, EditOp, LockedPack, Placement, Target
 
@@ -20,8 +21,7 @@ class Change(StrEnum):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """One placement. `before` or `after` is None where the side does not have it."""
 
     key: str
@@ -30,8 +30,7 @@ class FileChange:
     after: Placement | None
 
 
-@dataclass(frozen=True, slots=True)
-class EntryChange:
+class EntryChange(Struct, frozen=True):
     """One entry in a shared file. An `ensure` whose value moved is CHANGED; an entry of an array is REMOVED
     and ADDED."""
 
@@ -42,8 +41,7 @@ class EntryChange:
     after: Edit | None
 
 
-@dataclass(frozen=True, slots=True)
-class TargetChange:
+class TargetChange(Struct, frozen=True):
     """One target. `change` is ADDED or REMOVED where only one side has it."""
 
     name: str
@@ -56,8 +54,7 @@ class TargetChange:
     entries: tuple[EntryChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PackChange:
+class PackChange(Struct, frozen=True):
     """One pack whose identity moved. `before` or `after` is None where the side does not have it."""
 
     name: str
@@ -66,8 +63,7 @@ class PackChange:
     after: LockedPack | None
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """All of it; empty where the sides are alike."""
 
     packs: tuple[PackChange, ...]

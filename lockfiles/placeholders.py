@@ -21,8 +21,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _MARK = b"{{gsdlock:"
 _PLACEHOLDER = re.compile(
@@ -30,8 +31,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Fillings:
+class Fillings(Struct, frozen=True):
     """What placeholders stand for on this machine. All paths absolute, `/` as separator.
 
     `bases` maps a root's name to its path and `tool.<name>` to an executable (or, for portable tools, to a

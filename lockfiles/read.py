@@ -62,8 +62,8 @@ def read_lock(data: bytes, where: str) -> Lock:
     top = Table(document, "", faults)
     top.raw("lock-version")
     plan = _digest(top, "plan")
-    packs = tuple(_pack(t) for t in top.tables("pack"))
-    overlays = tuple(_pack(t) for t in top.tables("overlay"))
+    packs = tuple(read_pin(t) for t in top.tables("pack"))
+    overlays = tuple(read_pin(t) for t in top.tables("overlay"))
     capabilities = tuple(_capability(t) for t in top.tables("capability"))
     targets, claimed = [], []
     for table in top.tables("target"):
@@ -102,7 +102,8 @@ def _digest(table: Table, key: str) -> str:
     return value
 
 
-def _pack(table: Table) -> LockedPack:
+def read_pin(table: Table) -> LockedPack:
+    """One `[[pack]]` or `[[overlay]]`; its faults are in the table."""
     pack = LockedPack(
         name=table.string("name"),
         kind=PackKind(table.string("kind", allowed=[k.value for k in PackKind]) or PackKind.PATH),

@@ -6,14 +6,14 @@ The plan turns each `FileDraft` into a placement and each `EditDraft` into an ed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ..lockfiles.model import EditFormat, EditOp, Origin
 
 
-@dataclass(frozen=True, slots=True)
-class FileDraft:
+class FileDraft(Struct, frozen=True):
     """One whole file: `root:path` (path relative, `/`), its bytes (text in LF form), mode 0o644 or 0o755."""
 
     root: str
@@ -23,8 +23,7 @@ class FileDraft:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class EditDraft:
+class EditDraft(Struct, frozen=True):
     """One change in a shared file; `value` is JSON data with placeholders. See `lockfiles.model.Edit`."""
 
     root: str
@@ -38,8 +37,7 @@ class EditDraft:
     instead: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Omission:
+class Omission(Struct, frozen=True):
     """Something that a target does not get because its host has no place for it.
 
     `what` names it, `reason` completes "left out: …"; `feature` is empty where no feature owns it.
@@ -50,8 +48,7 @@ class Omission:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceDrafts:
+class SurfaceDrafts(Struct, frozen=True):
     """What a pack puts into a target through its surfaces. Edits keep their order: hosts run hooks in it."""
 
     files: tuple[FileDraft, ...] = ()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError, input_error, shown
 from ..capabilities.model import Feature
@@ -20,8 +21,7 @@ from .pack import Artifact, ArtifactKind, Pack, PackLayout
 _RANK = {"core": 0, "standard": 1, "full": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveSet:
+class ActiveSet(Struct, frozen=True):
     """The active features by id, sorted, and what a user should be told (`notices`)."""
 
     features: Mapping[str, Feature]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from ..capabilities.homes import placed_root
 from ..capabilities.model import LayoutEntry, Runtime
@@ -106,8 +107,7 @@ def _placed_skills(runtime: Runtime, scope: str, selection: Selection) -> list[A
 # What an entry makes of them
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """One entry of a layout, for one pack on one target."""
 
     context: ConvertContext

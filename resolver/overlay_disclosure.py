@@ -55,8 +55,8 @@ def lines_of(disclosure: Disclosure) -> list[str]:
     lines = [
         f"{shown(capability.title)} ({capability.role.value} {capability.id} {shown(capability.version)})",
         f"  {shown(capability.description, 300)}",
-        f"  from     {pin.kind.value} {shown(disclosure.overlay.spec, 300)}"
-        f" (locked as {shown(pin.resolved, 300)})",
+        f"  from     {pin.kind.value} {shown(disclosure.overlay.spec, 300)}",
+        f"  locked   {shown(pin.resolved, 300)}",
     ]
     if capability.provenance:
         said = ", ".join(f"{shown(k)} {shown(v, 200)}" for k, v in sorted(capability.provenance.items()))

@@ -7,14 +7,14 @@ in LF form. Reading the bytes of a file goes through `Tree.read`, which verifies
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from ..capabilities.model import Feature
 
 
-@dataclass(frozen=True, slots=True)
-class TreeFile:
+class TreeFile(Struct, frozen=True):
     """One file of a tree: `sha256:…` of its (LF) bytes, mode 0o644 or 0o755, size in bytes."""
 
     digest: str
@@ -22,8 +22,7 @@ class TreeFile:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """An unpacked pack. `digest` is over the sorted listing; `read(path)` gives verified bytes."""
 
     digest: str
@@ -39,8 +38,7 @@ class ArtifactKind(StrEnum):
     AGENT = "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """One unit of content: `stem` names it without prefix or extension, `path` is its main file.
 
     `files` are all its files, main file first; a skill folder may hold more than `SKILL.md`, and an agent may
@@ -64,8 +62,7 @@ class PackLayout(StrEnum):
     SKILLS = "skills"  # folders that hold a SKILL.md
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     """A pack that was read. `version` is the pack's own (empty where it says none).
 
     `notices` tell, one line each, what of the pack no descriptor can say and so is not installed.

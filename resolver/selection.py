@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ..capabilities.model import Feature
 from .pack import Artifact
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The active features of a pack, its selected artifacts, and the options of the target.
 
     `hooks` false leaves out everything that a host would run by itself. `portable_hooks` names interpreters

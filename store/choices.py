@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.errors import Exit, GsdlockError, shown
 from .drift import Say
@@ -11,8 +12,7 @@ from .drift import Say
 ALL = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """`adopt`, `ours` and `theirs` each hold `*` (everything) or names of what is meant: a key
     (`config:skills/x/SKILL.md`), an entry (`config:settings.json#/hooks/Stop`), a full path, or a folder
     above it. `move` lets a target follow a root that resolves elsewhere now; `take_over` binds an
@@ -43,8 +43,7 @@ class Choices:
         return [choice for choice in named if not any(spot.met_by(choice) for spot in spots)]
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """All names of one file: its key and full paths (resolved, and as given); of an entry also its place."""
 
     key: str
@@ -60,8 +59,7 @@ class Named:
         return any(path.startswith(choice.rstrip("/") + "/") for path in self.paths)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One reason why nothing can be done. `key` is the path or entry, `path` the full path; `lines` (a short
     diff) belong to it."""
 

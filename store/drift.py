@@ -6,14 +6,14 @@ kept in the store; where it stays, the record says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from .records import FileRecord, Kept
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What stands at a path. `kind` is `absent` or a word of `filesystem.kind_of` (`file`, `link` …);
     `digest` and `mode` (permission bits) only for a file."""
 
@@ -30,8 +30,7 @@ class Seen:
         return self.kind == "file" and self.digest == digest and (self.mode ^ mode) & 0o100 == 0
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
+class Next(Struct, frozen=True):
     """What the plan wants at a path: digest of the filled bytes, locked mode."""
 
     digest: str
@@ -68,8 +67,7 @@ class Fate(StrEnum):
         return self in (Fate.COLLISION, Fate.CHANGED, Fate.DELETED, Fate.MODE, Fate.OBSTRUCTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """The fate of a path; `drifted` says that the user's version is set aside by it (`--ours`, `--adopt`).
 
     `prior` and `held` go into the next record (see `FileRecord`).
@@ -81,8 +79,7 @@ class Ruling:
     held: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """What the user said about a path on the command line."""
 
     adopt: bool = False

@@ -70,6 +70,9 @@ class FileSystem(Protocol):
         Raises `NotRegularError`, `TooLargeError` (longer than `limit` bytes).
         """
 
+    def read_path(self, path: str, limit: int = MAX_FILE) -> bytes:
+        """As `read`, for a full path in one of our own folders, where nobody but us makes links."""
+
     def readlink(self, parent: int, name: str) -> str:
         """Where a link leads, as written in it."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from .filesystem import MAX_FILE, FileSystem
 
@@ -24,8 +25,7 @@ FLUSHING = frozenset({"flush_file", "flush_dir", "flush_all"})
 """The methods that make changes last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call: the method, the path that it is about, and for a move where it goes (else empty)."""
 
     method: str
@@ -86,6 +86,9 @@ class Decorated:
     def read(self, parent: int, name: str, limit: int = MAX_FILE) -> bytes:
         call = Call("read", self._path(parent, name))
         return self._pass(call, lambda: self.inner.read(parent, name, limit))
+
+    def read_path(self, path: str, limit: int = MAX_FILE) -> bytes:
+        return self._pass(Call("read", path), lambda: self.inner.read_path(path, limit))
 
     def readlink(self, parent: int, name: str) -> str:
         call = Call("readlink", self._path(parent, name))

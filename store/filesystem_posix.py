@@ -62,7 +62,12 @@ class RealFileSystem:
             return None
 
     def read(self, parent: int, name: str, limit: int = MAX_FILE) -> bytes:
-        descriptor = os.open(name, _READ, dir_fd=parent)
+        return self._read(os.open(name, _READ, dir_fd=parent), name, limit)
+
+    def read_path(self, path: str, limit: int = MAX_FILE) -> bytes:
+        return self._read(os.open(path, _READ), path, limit)
+
+    def _read(self, descriptor: int, name: str, limit: int) -> bytes:
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):

@@ -12,6 +12,7 @@ that needs no new space on the disk, so that a full disk cannot stop a transacti
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -128,6 +129,24 @@ class Journals:
         """The ids of transactions that are under way or did not finish; one listing of one folder."""
         with io_at("cannot list", self._folder):
             return list_folder(self._fs, self._folder)
+
+    def announce(self, id: str) -> None:
+        """Make it known that something is under way, so that the next command looks after what this one could
+        not finish. Raises `OSError`."""
+        handle = open_private(self._fs, self._folder)
+        try:
+            self._fs.make_dir(handle, id, 0o700)
+        finally:
+            self._fs.close(handle)
+
+    def withdraw(self, id: str) -> None:
+        """What was announced is finished; nothing where somebody else saw to that. Raises `OSError`."""
+        handle = open_private(self._fs, self._folder)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                self._fs.remove_dir(handle, id)
+        finally:
+            self._fs.close(handle)
 
     def write(self, journal: Journal) -> None:
         """Write the journal in phase prepare, lasting when this returns. Raises `OSError`."""

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..capabilities.errors import GsdlockError
 from .edit_claims import EditClaim, entry_item
@@ -22,8 +24,7 @@ from .survey import Spot, Survey, TargetChange
 from .wanted import WantedEdit, identity
 
 
-@dataclass(frozen=True, slots=True)
-class EditsPlan:
+class EditsPlan(Struct, frozen=True):
     """What is to be done about shared files: steps, and by slug the records that the next generation has, and
     the items. `saves` are bytes that the records name and that go into the store."""
 

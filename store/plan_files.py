@@ -16,7 +16,7 @@ from .confinement import check_relative
 from .drift import Next
 from .items import Item
 from .planned import PlannedStep
-from .records import FileRecord, Generation
+from .records import FileRecord, Generation, Kept
 from .roots import Pinned
 from .sites import Claim, Site
 from .survey import Spot, Survey, TargetChange
@@ -32,6 +32,7 @@ class FilesPlan(Struct, frozen=True):
     items: Mapping[str, tuple[Item, ...]]
     paths: Mapping[str, str]  # full path -> key, of all files that shall stand
     left: frozenset[str]  # full paths that nobody wants any more
+    found: Mapping[str, tuple[Kept, bytes]]  # full path -> what another tool put there, of files that stay
 
 
 def plan_files(
@@ -47,12 +48,15 @@ def plan_files(
             sites.setdefault(claim.spot.full, []).append(claim)
     others = _bystanders(survey)
     steps: list[PlannedStep] = []
+    found: dict[str, tuple[Kept, bytes]] = {}
     records: dict[str, dict[str, FileRecord]] = {change.slug: {} for change in survey.changes}
     items: dict[str, list[Item]] = {change.slug: [] for change in survey.changes}
     for full, claims in sites.items():
         site = Site(survey, claims, others.get(full, ())).judged()
         if site.step is not None:
             steps.append(site.step)
+        if site.found is not None:
+            found[full] = site.found
         for slug, record in site.records:
             records[slug][record.key] = record
         for slug, item in site.items:
@@ -68,6 +72,7 @@ def plan_files(
         items={slug: tuple(of_slug) for slug, of_slug in items.items()},
         paths={full: claims[0].key for full, claims in sites.items() if any(c.wanted for c in claims)},
         left=frozenset(full for full, claims in sites.items() if not any(c.wanted for c in claims)),
+        found=found,
     )
 
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError, input_error, refused, shown
 from ..capabilities.tables import Table
@@ -53,8 +54,7 @@ class Layer(StrEnum):
     PROJECT = "project"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """What an item must be; None matches anything. `target` is the name of a target in the manifest."""
 
     op: ItemOp | None = None
@@ -79,8 +79,7 @@ class Match:
         return all(want is None or want == have for want, have in zip(self.values, of_item, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule. `label` is how a decision names it: the name, or `project/<name>` for a project's rule
     whose name the user's file has as well."""
 
@@ -91,24 +90,21 @@ class Rule:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """The rules of one layer, and what is odd about them though legal."""
 
     rules: tuple[Rule, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """All rules in force, the user's first."""
 
     user: tuple[Rule, ...] = ()
     project: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What policy says of one item. `rule` is the label of the rule that spoke, or `default`.
 
     `downgraded` says that a rule asked about an item that changes nothing: there is nothing to ask, so it is

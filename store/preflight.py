@@ -89,6 +89,7 @@ def preflight(
                 *(step.keep for step in steps if step.keep is not None),
                 *(change.next.plan_bytes for change in changes if change.next and change.next.plan_bytes),
                 *edits.saves,
+                *(data for _, data in files.found.values()),
             ),
             numbers={slug: g.number for slug, g in survey.currents.items() if g.number},
             survey=survey,
@@ -301,7 +302,10 @@ def _generations(
             files=tuple(sorted(files.records[slug], key=lambda record: record.key)),
             edited=tuple(sorted(edits.records[slug], key=lambda record: (record.real, record.by_hand))),
             made=tuple(sorted(made.difference(prunes))),
-            displaced={s.spot.full: s.old for s in mine if s.keep is not None and s.old is not None},
+            displaced={
+                **{s.spot.full: s.old for s in mine if s.keep is not None and s.old is not None},
+                **({full: kept for full, (kept, _) in files.found.items()} if change.assumes else {}),
+            },
         )
         if current is not None:
             # A record that outlives its last entry still names the root that it lies in.

@@ -106,7 +106,7 @@ class Generation(Struct, frozen=True):
     `displaced` what this transaction put aside, by full path. `decisions` are `[item key, op, decided_by]`.
     `partial` lists item keys that were denied. `left` says that the target was uninstalled. `returns` is the
     number of the generation that a rollback went back to (0: to before the first), None for any other
-    transaction.
+    transaction. `receipt` is what its transaction is called in the ledger.
     """
 
     slug: str
@@ -131,6 +131,7 @@ class Generation(Struct, frozen=True):
     partial: tuple[str, ...] = ()
     left: bool = False
     returns: int | None = None
+    receipt: str = ""
 
     def real_path(self, root: str, path: str) -> str:
         """The full path of `root:path` as this generation resolved it."""
@@ -177,6 +178,7 @@ def generation_data(generation: Generation) -> dict[str, Any]:
         "partial": list(g.partial),
         "left": g.left,
         "returns": g.returns,
+        "receipt": g.receipt,
     }
 
 
@@ -206,6 +208,7 @@ def read_generation(data: Mapping[str, Any]) -> Generation:
             partial=tuple(_text(key) for key in data["partial"]),
             left=_flag(data["left"]),
             returns=None if data["returns"] is None else _number(data["returns"]),
+            receipt=_text(data["receipt"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise DamagedError(f"not the shape of a generation: {fault!r}") from None

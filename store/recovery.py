@@ -10,6 +10,7 @@ from ..capabilities.errors import GsdlockError, missing, shown
 from .exclusive import DEFAULT_WAIT, exclusive
 from .faults import io_at, io_error
 from .journal import Journal, Journals, Phase
+from .receipts import close_receipts
 from .records import Generation
 from .rewriting import Rewriting
 from .roots import Ground
@@ -59,13 +60,16 @@ def recover_locked(store: Store) -> tuple[Recovered, ...]:
     """`recover` for one who holds the lock."""
     journals = Journals(store.fs, store.state)
     done: list[Recovered] = []
-    for id in journals.pending():
+    pending = journals.pending()
+    for id in pending:
         phase = journals.phase(id)
         if phase is None:
             with io_at("cannot remove", f"{store.state}/transactions/{id}"):
                 journals.remove(id)
             continue
         done.append(_recover_one(store, journals, journals.read(id, phase), phase))
+    if pending:
+        close_receipts(store)
     return tuple(done)
 
 

@@ -80,6 +80,7 @@ class Site:
         self.wanting = [claim for claim in claims if claim.wanted is not None]
         self.first = (self.wanting or list(claims))[0]
         self.step: PlannedStep | None = None
+        self.found: tuple[Kept, bytes] | None = None
         self.records: list[tuple[str, FileRecord]] = []
         self.items: list[tuple[str, Item]] = []
 
@@ -217,7 +218,8 @@ class Site:
         """The version that shall stand here again, and whether in any case."""
         for claim in self.claims:
             kept = claim.change.restores.get(claim.spot.full)
-            if kept is not None and (claim.wanted is not None or claim.change.force):
+            back = claim.wanted is not None or claim.change.force or claim.change.returns == 0
+            if kept is not None and back:
                 return kept, claim.change.force
         return None
 
@@ -247,6 +249,8 @@ class Site:
         op = _OPS[ruling.fate]
         new = self._new(ruling, seen)
         changes = ruling.fate in _CHANGING
+        if not changes and status is not None and self._others_work():
+            self.found = Kept(seen.digest, seen.mode), data
         if changes and not self._step(ruling, seen, status, data, new):
             return
         for claim in self.claims:
@@ -302,9 +306,13 @@ class Site:
             source=source,
             makes=facts.missing if new is not None else (),
             slugs=tuple(dict.fromkeys(claim.change.slug for claim in self.claims)),
-            keep=data if ruling.drifted and status is not None else None,
+            keep=data if (ruling.drifted or self._others_work()) and status is not None else None,
         )
         return True
+
+    def _others_work(self) -> bool:
+        """Whether another tool put the file there: its bytes are in no store."""
+        return any(claim.change.assumes is not None for claim in self.claims)
 
     def _source(self, ruling: Ruling, new: Kept | None) -> Source | None:
         """Where the bytes come from, after it was seen that they are there; None where they are not (noted)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import GsdlockError
@@ -46,8 +47,7 @@ class State(StrEnum):
         return self not in (State.UNCHANGED, State.PERMISSIONS, State.HELD, State.PRESENT, State.DONE)
 
 
-@dataclass(frozen=True, slots=True)
-class PathState:
+class PathState(Struct, frozen=True):
     """One whole file: its key, full path, state, and a word more where there is one (`a link to …`)."""
 
     key: str
@@ -56,8 +56,7 @@ class PathState:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryState:
+class EntryState(Struct, frozen=True):
     """One entry: the key and full path of its file, where it is in it, and its state. `file_changed` says
     that the file is otherwise not as we left it, which is the user's good right."""
 
@@ -70,8 +69,7 @@ class EntryState:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetState:
+class TargetState(Struct, frozen=True):
     """A target: its generation, its files and entries, and `moved`: roots (by name) that are elsewhere now,
     with the full path where they are."""
 

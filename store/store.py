@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..capabilities.environment import Environment
 from ..lockfiles.model import EditFormat
@@ -15,8 +16,7 @@ from .filesystem import FileSystem
 from .generations import Generations
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """What every function of the store's verbs is given.
 
     `state` and `home` are full paths (`home` None where there is none); `user_id` the effective uid, -1 where

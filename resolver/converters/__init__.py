@@ -10,6 +10,8 @@ from .base import Kind, agent_companions, agent_roots, convert
 from .catalog import CATALOG_PATH, AgentProfile, read_catalog
 from .context import ConvertContext
 from .payload import payload_text
+from .phrases import read_phrases
+from .rights import read_rights
 
 __all__ = [
     "CATALOG_PATH",
@@ -21,4 +23,6 @@ __all__ = [
     "convert",
     "payload_text",
     "read_catalog",
+    "read_phrases",
+    "read_rights",
 ]

@@ -15,6 +15,8 @@ from ...capabilities.errors import input_error, shown
 from ...capabilities.vocabulary import ConverterName
 from . import claude, codex, copilot, cursor, gemini, kimi, opencode
 from .context import ConvertContext
+from .names import name_here
+from .phrases import Phrase
 from .routers import point_below
 
 Kind = Literal["skill", "command", "agent"]
@@ -83,7 +85,9 @@ def convert(converter: str | None, kind: Kind, text: str, context: ConvertContex
     host cannot take the artifact's name.
     """
     if kind == "skill" and context.children:
-        text = point_below(text, context.children)
+        text = point_below(text, context.children, context.said(Phrase.READ_BELOW))
+    if kind != "agent":
+        text = name_here(text, context.directory)
     return _conversion(converter, kind, context)(text, context)
 
 

@@ -8,9 +8,10 @@ that know an effort, a service tier or forbidden tools per agent get them from h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 CATALOG_PATH: Final = "gsd-core/bin/shared/model-catalog.json"
 # How hard an agent thinks, by its routing tier. Source: what the reference writes for claude.
@@ -18,8 +19,7 @@ EFFORT_BY_TIER: Final = MappingProxyType({"heavy": "xhigh", "standard": "high", 
 _VERIFICATION: Final = "verification"
 
 
-@dataclass(frozen=True, slots=True)
-class AgentProfile:
+class AgentProfile(Struct, frozen=True):
     """One agent: its routing tier and the type of phase that it works in; empty where the pack is silent."""
 
     tier: str = ""

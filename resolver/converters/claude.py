@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from . import dialects, frontmatter, names, steps
 from .context import ConvertContext
 from .dialects import Dialect
+from .phrases import Phrase
 from .speech import say, speak
 
 # The commands of the loop in the order in which a user meets them; the first gets the highest number.
@@ -34,7 +36,7 @@ _BY_PRIORITY: Final = (
     "help",
     "update",
 )
-_SPECIFICATION = re.compile(r"^@(?:~|\$HOME)/\.claude/(gsd-core/workflows/[\w./-]+\.md)[ \t]*$", re.MULTILINE)
+_SPECIFICATION = re.compile(r"^@(?:~|\$HOME)/\.claude/gsd-core/workflows/([\w./-]+)\.md[ \t]*$", re.MULTILINE)
 _EDITORS: Final = ("Write", "Edit", "MultiEdit")
 
 
@@ -122,11 +124,14 @@ def _with_paths(body: str, context: ConvertContext) -> str:
     home = names.below(to.short)
 
     def follow(match: re.Match[str]) -> str:
-        here = names.below(to.local) + match[1]
-        return (
-            f"Read `{here}` in the working directory or, where it is not there, `{home}{match[1]}`, and do "
+        file = f"gsd-core/workflows/{match[1]}.md"
+        here, there = f".claude/{file}", f"~/.claude/{file}"
+        otherwise = (
+            f"Read `{here}` in the working directory or, where it is not there, `{there}`, and do "
             "what it says. If neither can be read, say so and stop: this command does nothing without it."
         )
+        said = context.said(Phrase.READ_WORKFLOW, otherwise, stem=match[1])
+        return said.replace(there, home + file).replace(f"`{here}", f"`{names.below(to.local)}{file}")
 
     body = names.name_paths(_SPECIFICATION.sub(follow, body), to)
     return names.name_directory(names.shorten_references(body, to), replace(to, tilde=to.short))
@@ -154,7 +159,10 @@ def _skill_lines(given: Mapping[str, Any], context: ConvertContext) -> list[str]
 
 
 def _disallowed(given: Mapping[str, Any], context: ConvertContext) -> str:
-    """The editing tools that an agent which only judges does not list, so that no default gives it them."""
+    """The editing tools that an agent which only judges does not list, so that no default gives it them: by
+    the pack's own table, and where it has none, by the phase that the agent works in."""
+    if context.rights.judges is not None:
+        return context.rights.judges.get(context.name.partition(".")[0], "")
     tools = frontmatter.list_of(given.get("tools"))
     if not context.profile.verifies or not tools or "Edit" in tools:
         return ""

@@ -5,12 +5,14 @@ Axes: `agentTomlFiles` (a TOML file beside each agent's Markdown), `sandboxTier`
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from ...capabilities.vocabulary import SandboxTier
 from . import dialects, frontmatter, headers, names, steps
 from .context import ConvertContext
+from .phrases import Phrase
 from .speech import say, speak
 from .toml_text import basic_string, text_block
 
@@ -30,7 +32,8 @@ def skill(text: str, context: ConvertContext) -> str:
             f"  short-description: {frontmatter.quoted(frontmatter.clipped(description, _SHORT))}",
         ]
     )
-    return f"{head}\n{headers.codex_skill(context.name)}\n\n{document.body.lstrip()}"
+    header = headers.skill_header(Phrase.CODEX_HEADER, context)
+    return f"{head}\n{header}\n\n{document.body.lstrip()}"
 
 
 def agent(text: str, context: ConvertContext) -> str:
@@ -51,7 +54,8 @@ def agent_toml(text: str, context: ConvertContext) -> str:
 
     `name`, `description` and `developer_instructions` are required, and a key that the host does not know
     makes it ignore the file (hosts.md). The host expands no `~` in it, so paths to the payload are absolute.
-    The sandbox follows from the agent's own tools: one that may write files may write in the workspace.
+    The sandbox is the one that the pack's makers give (`rights`); where they are silent it follows from the
+    agent's own tools.
     """
     to = replace(context.directory, tilde=context.directory.short)
     text = names.name_directory(names.name_paths(steps.drop_sections(text), to), to)
@@ -67,7 +71,8 @@ def agent_toml(text: str, context: ConvertContext) -> str:
     ]
     if context.runtime.sandbox_tier is not SandboxTier.NONE:
         writes = not _WRITERS.isdisjoint(frontmatter.list_of(given.get("tools")))
-        lines.append(f"sandbox_mode = {basic_string('workspace-write' if writes else 'read-only')}")
+        sandbox = context.rights.sandbox_of(name, writes=writes)
+        lines.append(f"sandbox_mode = {basic_string(sandbox)}")
     if context.profile.light:
         lines += ['service_tier = "flex"', 'model_verbosity = "low"']
     return "\n".join((*lines, f"developer_instructions = {text_block(body)}", ""))

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct, field
+
 from ...capabilities.model import Runtime
 from .catalog import UNKNOWN, AgentProfile
 from .names import Directory, directory
+from .phrases import NONE, Phrase, Phrases, fill
+from .rights import Rights
 
 _EMPTY: Mapping[str, AgentProfile] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class ConvertContext:
+class ConvertContext(Struct, frozen=True, dict=True):  # dict: for what is worked out once
     """One artifact on one target.
 
     `stem` names the artifact in its pack, `name` is its final name with the prefix (`gsd-help`); both are
     empty for a payload file. `stems` are all command stems of the pack, `agents` its agent names, `version`
-    the pack's version, `catalog` what it says of its agents (`catalog.read_catalog`). `children` are the
-    stems that a nested layout puts below this router skill, empty elsewhere.
+    the pack's version, `catalog` what it says of its agents (`catalog.read_catalog`), `phrases` what it says
+    to hosts (`phrases.read_phrases`), `rights` what its makers let them do (`rights.read_rights`).
+    `children` are the stems that a nested layout puts below this router
+    skill, empty elsewhere.
     """
 
     runtime: Runtime
@@ -34,6 +38,12 @@ class ConvertContext:
     version: str
     catalog: Mapping[str, AgentProfile] = field(default_factory=lambda: _EMPTY)
     children: frozenset[str] = frozenset()
+    phrases: Phrases = field(default_factory=lambda: NONE)
+    rights: Rights = field(default_factory=Rights)
+
+    def said(self, phrase: Phrase, otherwise: str = "", **values: str) -> str:
+        """A phrase of the pack with its holes filled, or `otherwise` where the pack has it not."""
+        return fill(self.phrases[phrase], **values) if phrase in self.phrases else otherwise
 
     @cached_property
     def directory(self) -> Directory:

@@ -6,13 +6,15 @@ Their skills and agents differ in the words of the body (the dialect) and in a f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
+
+from msgspec.structs import replace
 
 from ...capabilities.errors import input_error, shown
 from . import dialects, frontmatter, headers, names, steps
 from .context import ConvertContext
 from .dialects import Dialect
+from .phrases import Phrase
 from .speech import speak
 
 _SHORT: Final = 180
@@ -25,12 +27,14 @@ def _skill(
     context: ConvertContext,
     dialect: Dialect,
     limit: int = _SHORT,
-    header: Callable[[str], str] | None = None,
+    header: Phrase | None = None,
     more: tuple[str, ...] = (),
     gap: bool = True,
+    tilde: bool = False,
 ) -> str:
-    """`gap`: one empty line between the front matter and the body, whatever the source has there."""
-    document = frontmatter.split(speak(text, dialect, context))
+    """`gap`: one empty line between the front matter and the body, whatever the source has there. `tilde` as
+    in `speak`."""
+    document = frontmatter.split(speak(text, dialect, context, tilde=tilde))
     lines = [
         f"name: {frontmatter.plain(context.name)}",
         f"description: {frontmatter.quoted(_description(document.front, context, limit))}",
@@ -38,7 +42,7 @@ def _skill(
     ]
     head = frontmatter.block(lines)
     if header is not None:
-        head += f"\n{header(context.name)}\n"
+        head += f"\n{headers.skill_header(header, context)}\n"
     return f"{head}\n{document.body.lstrip()}" if gap else head + document.body
 
 
@@ -59,7 +63,7 @@ def _description(front: str | None, context: ConvertContext, limit: int) -> str:
 
 def cursor_skill(text: str, context: ConvertContext) -> str:
     """A command as a skill of Cursor."""
-    return _skill(text, context, dialects.CURSOR, header=headers.cursor_skill)
+    return _skill(text, context, dialects.CURSOR, header=Phrase.CURSOR_HEADER)
 
 
 def cursor_agent(text: str, context: ConvertContext) -> str:
@@ -69,7 +73,7 @@ def cursor_agent(text: str, context: ConvertContext) -> str:
 
 def windsurf_skill(text: str, context: ConvertContext) -> str:
     """A command as a skill of Windsurf."""
-    return _skill(text, context, dialects.WINDSURF, header=headers.windsurf_skill)
+    return _skill(text, context, dialects.WINDSURF, header=Phrase.WINDSURF_HEADER)
 
 
 def windsurf_agent(text: str, context: ConvertContext) -> str:
@@ -90,17 +94,23 @@ def windsurf_workflow(text: str, context: ConvertContext) -> str:
             "Rename the command in its pack, or leave its feature out for this target.",
         )
     document = frontmatter.split(speak(text, dialects.WINDSURF, context))
-    body = f"{names.below(context.directory.home)}gsd-core/commands/gsd/{context.stem}.md"
-    return (
-        f"# {context.name}\n\n{_description(document.front, context, _SHORT)}\n\n"
-        f"Read @{body} and do all that it says. "
+    otherwise = (
+        f"Read @~/.claude/gsd-core/commands/gsd/{context.stem}.md and do all that it says. "
         f"What the user wrote after /{context.name} are its arguments.\n"
     )
+    said = context.said(Phrase.WINDSURF_WORKFLOW, otherwise, name=context.name, stem=context.stem)
+    description = _description(document.front, context, _SHORT)
+    return f"# {context.name}\n\n{description}\n\n{_homely(said, context)}"
+
+
+def _homely(text: str, context: ConvertContext) -> str:
+    """`text` with paths of the target that its reader finds from `$HOME`."""
+    return names.name_paths(text, replace(context.directory, tilde=context.directory.home))
 
 
 def augment_skill(text: str, context: ConvertContext) -> str:
     """A command as a skill of Augment."""
-    return _skill(text, context, dialects.AUGMENT, header=headers.augment_skill)
+    return _skill(text, context, dialects.AUGMENT, header=Phrase.AUGMENT_HEADER)
 
 
 def augment_command(text: str, context: ConvertContext) -> str:
@@ -120,7 +130,7 @@ def trae_skill(text: str, context: ConvertContext) -> str:
     """A command as a skill of Trae; `soloStageMetadata` says in which stage the host offers it."""
     stage = context.runtime.host_behaviors.get("soloStageMetadata")
     more = (f"stage: {frontmatter.plain(str(stage))}",) if stage else ()
-    return _skill(text, context, dialects.TRAE, more=more, gap=False)
+    return _skill(text, context, dialects.TRAE, more=more, gap=False, tilde=True)
 
 
 def trae_agent(text: str, context: ConvertContext) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from .phrases import NONE, Phrase, Phrases, fill
+
 _CALL = re.compile(r"Agent(?:(?=\()| tool\b)")
 # The role, as a literal or as a field; then a comma and the indentation of the next line, where there is one.
 _ROLE = re.compile(
@@ -20,9 +22,9 @@ _OTHER = re.compile(r"subagent_type(?=\s*[=:])")
 _BACKGROUND = re.compile(r"run_in_background(?=[=:])")
 
 
-def delegated(text: str) -> str:
-    """`text` with every call of a sub-agent as `delegate_task`."""
-    text = _ROLE.sub(_role, _CALL.sub(_call, text))
+def delegated(text: str, phrases: Phrases = NONE) -> str:
+    """`text` with every call of a sub-agent as `delegate_task`; `phrases` are those of the pack."""
+    text = _ROLE.sub(lambda m: _role(m, phrases), _CALL.sub(_call, text))
     if "model=" in text:
         text = _MODEL.sub(_quoted_only, _MODEL_LINE.sub("", text))
     return _BACKGROUND.sub("background", _OTHER.sub("gsd_role", text))
@@ -38,13 +40,13 @@ def _quoted_only(match: re.Match[str]) -> str:
     return match[0] if match.start() and match.string[match.start() - 1] == "`" else ""
 
 
-def _role(match: re.Match[str]) -> str:
+def _role(match: re.Match[str], phrases: Phrases) -> str:
     """The role, its text, and that it hands nothing on; on lines of their own where the call has lines."""
     is_, role, rest = match["is"], match["role"], match["rest"]
     named = f"the text of agents/{role[1:-1]}.md" if role[0] == '"' else f"the text of the agent {role}"
-    parts = (
-        f"gsd_role{is_}{role}",
-        f"gsd_role_prompt{is_}<{named}; stop with an error where there is none>",
-        f'role{is_}"leaf"',
-    )
-    return ", ".join(parts) if rest is None else f",\n{match['indent']}".join(parts) + rest
+    prompt = f"gsd_role_prompt=<{named}; stop with an error where there is none>"
+    prompt = fill(phrases.get(Phrase.ROLE_PROMPT, prompt), role=role).replace("=", is_, 1)
+    parts = (f"gsd_role{is_}{role}", prompt, f'role{is_}"leaf"')
+    if rest is None:
+        return ", ".join(parts)
+    return f",\n{match['indent']}".join(parts) + rest.replace(",", "," + phrases.get(Phrase.ROLE_NOTE, ""), 1)

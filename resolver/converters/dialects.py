@@ -8,10 +8,12 @@ the converter of its layout entry, for payload files from the `textDialect` axis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ...capabilities.vocabulary import TextDialect
 
@@ -48,16 +50,16 @@ class CodeWords(Enum):
     ALL = "all of it, paths too"
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """One host's words. Empty fields change nothing.
 
     commands: how a command of the pack is spelled. arguments: what takes the place of `$ARGUMENTS`.
     words, calls: whole words, and names before a `(`, by the host's own. general: the general purpose
     sub-agent. brand: what takes the place of `Claude Code`. neutral: `Claude` is "the agent". file: the
     project's instruction file. bare: what becomes of `.claude/`. config_env: the variable that moves the
-    config directory. folders: folders of a project by the host's own. subscript: whether `<sub>` is shown.
-    clear: whether the context can be cleared. tool: whether the pack's own tool must be run by its path.
+    config directory. folders: folders of a project by the host's own, relative_folders: only where a path
+    starts with them. subscript: whether `<sub>` is shown. clear: whether the context can be cleared. tool:
+    whether the pack's own tool must be run by its path.
     delegates: whether a sub-agent has no name, so that its role is handed over as text. code: how much of
     this goes for program code.
     """
@@ -73,6 +75,7 @@ class Dialect:
     bare: BareDirectory = BareDirectory.KEEP
     config_env: str = ""
     folders: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    relative_folders: bool = False
     subscript: bool = True
     clear: bool = True
     tool: bool = False
@@ -89,7 +92,12 @@ OPENCODE = Dialect(
     neutral=True,
     file="AGENTS.md",
 )
-KILO = replace(OPENCODE, folders={".claude/skills/": ".kilo/skills/", ".claude/agents/": ".kilo/agents/"})
+_KILO = {
+    ".claude/skills/": ".kilo/skills/",
+    ".agents/skills/": ".kilo/skills/",
+    ".claude/agents/": ".kilo/agents/",
+}
+KILO = replace(OPENCODE, folders=_KILO, relative_folders=True)
 
 PLAIN = Dialect()
 CLAUDE = Dialect(commands=Spelling.KNOWN)

@@ -1,13 +1,18 @@
 """Headers that tell a host's agent how to read a body that was written for Claude Code's tools.
 
 A body calls tools by Claude's names and passes arguments Claude's way. Where a host has other tools for the
-same thing, the header of a skill says which; it is text for a model, in plain sentences.
+same thing, the header of a skill says which; it is text for a model, in plain sentences. A GSD pack brings
+its own headers (`phrases`); these stand in for a pack without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
+
+from .context import ConvertContext
+from .phrases import Phrase
 
 _ARGS: Final = "{{GSD_ARGS}}"
 _CODEX: Final = """\
@@ -44,6 +49,11 @@ not in sight, and look at its parameters first.
   if that tool is there.
 - If the user has not asked for sub-agents and the host refuses them, do the work yourself, in order.
 </codex_skill_adapter>"""
+
+
+def skill_header(phrase: Phrase, context: ConvertContext) -> str:
+    """The header of a skill: that of the pack, else our own."""
+    return context.said(phrase, name=context.name) or _OWN[phrase](context.name)
 
 
 def codex_skill(name: str) -> str:
@@ -111,3 +121,13 @@ def _adapter(host: str, name: str, tools: Sequence[str], agents: Sequence[str]) 
         f"</{host}_skill_adapter>",
     ]
     return "\n".join(lines)
+
+
+_OWN: Final[Mapping[Phrase, Callable[[str], str]]] = MappingProxyType(
+    {
+        Phrase.CODEX_HEADER: codex_skill,
+        Phrase.CURSOR_HEADER: cursor_skill,
+        Phrase.WINDSURF_HEADER: windsurf_skill,
+        Phrase.AUGMENT_HEADER: augment_skill,
+    }
+)

@@ -8,6 +8,7 @@ from typing import Final
 
 from . import dialects, frontmatter, names, steps
 from .context import ConvertContext
+from .phrases import Phrase
 from .speech import speak
 
 ROOT_AGENT: Final = "gsd"
@@ -45,7 +46,8 @@ def skill(text: str, context: ConvertContext) -> str:
         [f"name: {frontmatter.plain(context.name)}", f"description: {frontmatter.quoted(description)}"]
     )
     body = speak(document.body, dialects.KIMI, context)
-    return f"{head}Call this skill with `/skill:{context.name}`.\n{body}"
+    otherwise = f"Call this skill with `/skill:{context.name}`.\n"
+    return head + context.said(Phrase.KIMI_CALL, otherwise, name=context.name) + body
 
 
 def agent_files(text: str, context: ConvertContext) -> list[tuple[str, str]]:
@@ -76,7 +78,7 @@ def root_files(agents: Iterable[tuple[str, str]], context: ConvertContext) -> li
         ]
     return [
         (f"{ROOT_AGENT}.yaml", manifest + ("\n".join((*lines, "")) if len(lines) > 1 else "")),
-        (f"{ROOT_AGENT}.md", _ROOT_PROMPT),
+        (f"{ROOT_AGENT}.md", context.said(Phrase.KIMI_ROOT, _ROOT_PROMPT)),
     ]
 
 

@@ -8,7 +8,8 @@ relative to the project, so that the project can be moved and committed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...capabilities.model import Runtime
 from ...capabilities.vocabulary import Scope
@@ -21,8 +22,7 @@ _TILDE_ITSELF = re.compile(r"~/\.claude(?![\w/-])")
 _HOME_ITSELF = re.compile(r"\$HOME/\.claude(?![\w/-])")
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(Struct, frozen=True):
     """The config directory of one target as its text spells it.
 
     `tilde` stands where the source writes `~/.claude`, `home` where it writes `$HOME/.claude`, `path` where
@@ -70,6 +70,14 @@ def name_directory(text: str, to: Directory) -> str:
     """The source's directory, where it is meant itself, as the target's."""
     text = _TILDE_ITSELF.sub(lambda _: to.tilde, text)
     return _HOME_ITSELF.sub(lambda _: to.home, text)
+
+
+def name_here(text: str, to: Directory) -> str:
+    """The host's own directory of the user as the one of the project, in text of a local target: what the
+    text does is meant for the install that it belongs to."""
+    if to.path != to.local:
+        return text
+    return re.sub(rf"(?:~|\$HOME)/{re.escape(to.local)}(?![\w-])", lambda _: to.local, text)
 
 
 def shorten_references(text: str, to: Directory) -> str:

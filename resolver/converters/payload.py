@@ -51,7 +51,7 @@ def _markdown(context: ConvertContext, path: str, text: str) -> str:
         return names.shorten_references(text, to)
     isolation = runtime.host_integration.get("dispatch", {}).get("isolation")
     text = steps.stamp_runtime(text, runtime.id, worktrees=isolation in _WORKTREES)
-    return delegated(text) if dialect.delegates else text
+    return delegated(text, context.phrases) if dialect.delegates else text
 
 
 def _code(context: ConvertContext, text: str) -> str:
@@ -83,7 +83,7 @@ def _hook(context: ConvertContext, path: str, text: str) -> str:
         text = text.replace(".claude/", to.local + "/")
         text = steps.branded(text, context.branding)
         if any(runtime.host_behaviors.get(axis) for axis in _HYPHEN_AXES):
-            text = steps.every_hyphen(text)
+            text = steps.every_hyphen_in_hooks(text)
     return text.replace(_VERSION, context.version)
 
 

@@ -13,11 +13,11 @@ _READ = (
 )
 
 
-def point_below(text: str, children: frozenset[str]) -> str:
+def point_below(text: str, children: frozenset[str], told: str = "") -> str:
     """The table of a router with the files of the skills in place of their names.
 
     A skill of `children` (stems) lies at `skills/<stem>/SKILL.md` below the router; one that is not installed
-    keeps its name.
+    keeps its name. `told` is the pack's own sentence on how to read the table.
     """
 
     def row(match: re.Match[str]) -> str:
@@ -28,4 +28,6 @@ def point_below(text: str, children: frozenset[str]) -> str:
         return f"{what} Read `skills/{stem}/SKILL.md`{with_flags} |"
 
     rewritten = _ROW.sub(row, text)
-    return text if rewritten == text else _CALL.sub(_READ, _HEAD.sub(r"\1 Read |", rewritten))
+    if rewritten == text:
+        return text
+    return _CALL.sub(lambda _: told or _READ, _HEAD.sub(r"\1 Read |", rewritten))

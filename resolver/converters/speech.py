@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from . import names, steps
 from .context import ConvertContext
@@ -32,7 +33,8 @@ def say(text: str, dialect: Dialect, context: ConvertContext) -> str:
     """`text` in the words of `dialect`; paths under `~` and `$HOME` are left alone."""
     text = _bare(text, dialect.bare, context.directory.local)
     for old, new in dialect.folders.items():
-        text = text.replace(old, new)
+        change = steps.at_start_of_path if dialect.relative_folders else str.replace
+        text = change(text, old, new)
     text = spell(text, dialect.commands, context.stems)
     text = steps.calls(steps.words(text, dialect.words), dialect.calls)
     if dialect.general:

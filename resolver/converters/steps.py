@@ -45,6 +45,11 @@ def _open(before: str) -> bool:
     return before == "" or before in " \t\n`\"'([*|<>,:→\u00a0"
 
 
+def _start_of_path(before: str) -> bool:
+    """Whether a relative path may start after `before`."""
+    return not (before.isalnum() or (before and before in "_./-"))
+
+
 def _always(new: str) -> Callable[[re.Match[str]], str]:
     """A replacement that does not depend on the match."""
     return lambda _: new
@@ -91,6 +96,7 @@ def known_colon(text: str, stems: frozenset[str]) -> str:
     return _standing(_known(stems, "/gsd-"), lambda m: f"/gsd:{m[1]}", text, _open)
 
 
+_ANY_CASE = re.compile("gsd:", re.IGNORECASE)
 _TYPED = re.compile(r"/gsd:(?=[a-z])")
 _DOLLAR_COLON = re.compile(r"/gsd:([A-Za-z][\w-]*)")
 _DOLLAR_HYPHEN = re.compile(r"/gsd-([a-z][\w-]*)(?![\w/-])")
@@ -111,6 +117,12 @@ def every_hyphen(text: str) -> str:
     return text.replace("gsd:", "gsd-")
 
 
+def every_hyphen_in_hooks(text: str) -> str:
+    """Every `gsd:` -> `gsd-` in a hook script, in whatever case; so its messages start as the pack's own
+    installer makes them start."""
+    return _ANY_CASE.sub("gsd-", text)
+
+
 def dollar(text: str) -> str:
     """`/gsd:help` and `/gsd-help` -> `$gsd-help`, but no part of a path."""
     text = _DOLLAR_COLON.sub(lambda m: "$gsd-" + m[1].lower(), text)
@@ -128,6 +140,11 @@ def arguments(text: str, name: str) -> str:
 @lru_cache(maxsize=64)
 def _ending(name: str, end: str) -> re.Pattern[str]:
     return re.compile(re.escape(name) + end)
+
+
+def at_start_of_path(text: str, old: str, new: str) -> str:
+    """`old` -> `new` where a path starts with it."""
+    return _standing(_ending(old, ""), _always(new), text, _start_of_path) if old in text else text
 
 
 def words(text: str, table: Mapping[str, str]) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...capabilities.errors import Exit, GsdlockError, missing, refused, shown
 from ...lockfiles.model import LockedPack
@@ -95,16 +96,14 @@ def _find_git(source: PackSource, context: SourceContext) -> str:
     return git
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     mode: str
     kind: str
     name: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Git:
+class _Git(Struct, frozen=True):
     """git, with the cached repository of one URL."""
 
     source: PackSource

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ...capabilities.errors import input_error, shown
 from ...capabilities.hook_dialects import HookDialect, HostEvent, dialect
@@ -69,8 +70,7 @@ class _Unsayable(Exception):
     """The host has no words for a hook; the text completes "left out: …"."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """A hook in the host's words: the events, and the matcher for them (empty for every occasion)."""
 
     dialect: HookDialect
@@ -109,8 +109,7 @@ def _host_matcher(words: HookDialect, matcher: str) -> str:
 # Its script as files
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a script goes. `source` is its path in the pack; `folder` is what goes along with it (a folder of
     the pack with a final slash, or empty where the script stands alone) and becomes `to`."""
 

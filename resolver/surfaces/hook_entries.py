@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
 
 from ...capabilities.hook_dialects import HookDialect, HookShape
 from ...capabilities.model import Runtime
@@ -14,8 +15,7 @@ from ..drafts import EditDraft
 from ..places import hooks_root, settings_file
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A hook in the host's words. `timeout` in seconds, 0 for none; `matcher` empty for every occasion.
 
     `owner` names who brings it (a feature id): some hosts have a file for each. `extra` joins the entry.

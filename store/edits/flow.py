@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 _CLOSERS = {"{": "}", "[": "]"}
 _STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
 
@@ -49,8 +51,7 @@ Node = Flow | str
 """A container that was taken apart, or text: a scalar, or a container as it stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(Struct, frozen=True):
     """What differs between the formats.
 
     `trivia` matches any run of space and comments, `comment` one comment, `key` a key, `colon` what joins
@@ -73,8 +74,7 @@ class Syntax:
         return self.comment.findall(trivia)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How new text is laid out: on one line, or a line an item with `indent`, the bracket at `base`."""
 
     inline: bool

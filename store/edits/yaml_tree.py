@@ -12,6 +12,8 @@ from enum import Enum, auto
 from functools import cache
 from typing import Any
 
+from msgspec import Struct
+
 from .text import place_in
 from .types import EditFault
 
@@ -63,8 +65,7 @@ class Node:
         return self.kind is Kind.SCALAR and self.anchor is None and self.tag == _TAG + "null"
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Struct, frozen=True):
     """A value that plain data has no form for: an unknown tag, or a key that is no string."""
 
     tag: str
@@ -241,8 +242,7 @@ def flow_text(value: Any) -> str:
     return scalar_text(value)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStyle:
+class BlockStyle(Struct, frozen=True):
     """`unit` is what one level adds to the indentation, `dash` what a sequence adds below a key."""
 
     eol: str

@@ -125,6 +125,38 @@ def test_a_lock_with_merge_markers_is_made_again(starter: Machine) -> None:
     assert lock(starter) == whole
 
 
+def test_a_merge_moves_no_pack_that_both_sides_pin_alike(machine: Machine, make_pack: PackMaker) -> None:
+    """One side added a target, the other another one; meanwhile the branch of the pack moved."""
+    repo = make_pack("1.0.0")
+    git(repo, "init", "-q", "-b", "main")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "one")
+    first = git(repo, "rev-parse", "HEAD")
+    base = f'[packs.own]\ngit = "{repo}"\nref = "main"\n[targets.claude]\nscope = "global"\n'
+    git(machine.project, "init", "-q", "-b", "main")
+
+    def commit(manifest: str) -> None:
+        machine.manifest(manifest)
+        machine.ok("resolve")
+        git(machine.project, "add", "-A")
+        git(machine.project, "commit", "-q", "-m", "next")
+
+    commit(base)
+    git(machine.project, "checkout", "-q", "-b", "theirs")
+    commit(base + '[targets.codex]\nscope = "global"\n')
+    git(machine.project, "checkout", "-q", "main")
+    commit(base + '[targets.gemini]\nscope = "global"\n')
+    with pytest.raises(subprocess.CalledProcessError):
+        git(machine.project, "merge", "-q", "theirs")
+    assert b"<<<<<<<" in lock(machine)
+    make_pack("2.0.0")
+    git(repo, "commit", "-q", "-a", "-m", "two")
+    machine.manifest(base + '[targets.codex]\nscope = "global"\n[targets.gemini]\nscope = "global"\n')
+    assert "what both sides pin alike stays pinned" in machine.ok("resolve").out
+    assert first.encode() in lock(machine)
+    machine.ok("apply", "--locked", "--allow", "high")
+
+
 FAULTY = [
     ('[packs.own]\npath = "nowhere"\n[targets.claude]\nscope = "global"\n', 5, "nowhere"),
     ('[packs.s]\nbuiltin = "startr"\n[targets.claude]\nscope = "global"\n', 3, "startr"),

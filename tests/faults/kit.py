@@ -34,7 +34,6 @@ FULL = os.environ.get("GSDLOCK_FULL", "") == "1"
 SEED = os.environ.get("GSDLOCK_SEED", "0")
 
 PATH = os.environ["PATH"]
-RECEIPTS = os.environ.get("RECEIPTS")
 SETTINGS = b'{\n  "model": "opus", // mine\n  "hooks": {"Stop": []},\n}\n'
 NOTES = b"my own notes\n"
 ALLOW = ("--allow", "high")
@@ -500,8 +499,7 @@ class Scene:
         assert not list(machine.state.glob("transactions/*")), f"{point}: a transaction is left"
         assert checked.status in (0, 1) and checked.data["damaged"] == [], f"{point}: {checked.text}"
         assert log.status == 0 and all(e["intact"] for e in log.data["events"]), f"{point}: {log.text}"
-        if RECEIPTS:
-            self.receipts_are_closed(log.data["events"], point)
+        self.receipts_are_closed(log.data["events"], point)
         followed = run(*FOLLOW)
         assert followed.status == 0, f"{point}: a following apply says {followed.text}"
         assert machine.tree() == self.followed, f"{point}: a following apply does not get there"

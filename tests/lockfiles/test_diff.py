@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gsdlock.lockfiles.diff import Change, compare
 from gsdlock.lockfiles.model import Edit, EditFormat, EditOp, LockedPack, PackKind, Placement, Target
 from gsdlock.lockfiles.patch import unified
+from msgspec.structs import replace
 
 
 def digest(letter: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +14,7 @@ from gsdlock.resolver.drafts import EditDraft, FileDraft
 from gsdlock.resolver.pack import Pack, Tree, TreeFile
 from gsdlock.resolver.packs import read_pack
 from gsdlock.resolver.selection import Selection
+from msgspec.structs import replace
 
 Texts = Mapping[str, str | bytes]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from gsdlock.capabilities.vocabulary import ConverterName, LayoutKind, Nesting
 from gsdlock.resolver.layout import artifact_drafts, artifact_omissions
 from gsdlock.resolver.pack import ArtifactKind, Pack
 from gsdlock.resolver.selection import Selection
+from msgspec.structs import replace
 
 Make = Callable[..., Any]
 

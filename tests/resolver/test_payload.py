@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from gsdlock.lockfiles.placeholders import has_placeholder
 from gsdlock.resolver.layout import artifact_drafts
 from gsdlock.resolver.pack import Pack
 from gsdlock.resolver.surfaces import surface_drafts
+from msgspec.structs import replace
 
 Make = Callable[..., Any]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from gsdlock.capabilities.canonical import sha256_digest
 from gsdlock.store.drift import Fate, Next, Say, Seen, judge_file, short_diff
 from gsdlock.store.records import FileRecord, Kept
+from msgspec.structs import replace
 
 OLD, NEW, USER, PRIOR = (sha256_digest(text) for text in (b"old", b"new", b"user", b"prior"))
 NONE = Seen("absent")

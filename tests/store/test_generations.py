@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from gsdlock.store.records import (
 from gsdlock.store.statefiles import DamagedError, seal, unseal
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 D = [sha256_digest(bytes([n])) for n in range(8)]
 

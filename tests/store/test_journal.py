@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from gsdlock.store.journal import Anchor, Journal, Journals, Operation, Phase, P
 from gsdlock.store.records import EntryRecord, Kept
 from gsdlock.store.recovery import recover
 from gsdlock.store.wanted import WantedChange
+from msgspec.structs import replace
 
 D = [sha256_digest(bytes([n])) for n in range(4)]
 RECIPE = Recipe(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from gsdlock.resolver.sources import fetch
 from gsdlock.resolver.sources.base import PackSource, SourceContext
 from gsdlock.store.blobs import Blobs
 from gsdlock.store.filesystem_posix import RealFileSystem
+from msgspec.structs import replace
 
 Source = Callable[..., PackSource]
 Refused = Callable[..., Any]

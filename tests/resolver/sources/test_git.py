@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from gsdlock.lockfiles.model import LockedPack, PackKind
 from gsdlock.resolver.sources import fetch
 from gsdlock.resolver.sources.base import Fetched, Limits, PackSource, SourceContext
 from gsdlock.resolver.sources.git_url import ref_fault
+from msgspec.structs import replace
 
 Source = Callable[..., PackSource]
 Refused = Callable[..., Any]

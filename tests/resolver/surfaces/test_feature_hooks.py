@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.resolver.pack import Pack
 from gsdlock.resolver.selection import Selection
 from gsdlock.resolver.surfaces.feature_hooks import feature_hook_drafts
+from msgspec.structs import replace
 
 Make = Callable[..., Any]
 
