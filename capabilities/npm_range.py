@@ -22,11 +22,12 @@ _ANY_WORDS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
 VERSION_PATTERN = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_WORDS})?(?:\+{_ANY_WORDS})?"
 
 _TAIL = rf"(?:-({_WORDS}))?(?:\+({_ANY_WORDS}))?"
-_VERSION = re.compile(rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER}){_TAIL}", re.ASCII)
+# Compiled when one is first used: a start of the program needs none of them.
+_VERSION = rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER}){_TAIL}"
 _PART = rf"(?:{_NUMBER}|[xX*])"
 _PARTIAL = rf"({_PART})(?:\.({_PART})(?:\.({_PART}){_TAIL})?)?"
-_COMPARATOR = re.compile(rf"(\^|~>?|[<>]=?|=)?(?:[v=]*|\s+v?){_PARTIAL}", re.ASCII)
-_HYPHEN = re.compile(rf"\s*[v=]*{_PARTIAL}\s+-\s+[v=]*{_PARTIAL}\s*", re.ASCII)
+_COMPARATOR = rf"(\^|~>?|[<>]=?|=)?(?:[v=]*|\s+v?){_PARTIAL}"
+_HYPHEN = rf"\s*[v=]*{_PARTIAL}\s+-\s+[v=]*{_PARTIAL}\s*"
 _LONGEST = 256
 
 
@@ -83,7 +84,7 @@ _ANYTHING = (Comparator(">=", _LEAST),)
 
 def parse_version(text: str) -> Version:
     """`text` as a strict SemVer version. Raises `RangeError`."""
-    match = _VERSION.fullmatch(text) if len(text) <= _LONGEST else None
+    match = re.fullmatch(_VERSION, text, re.ASCII) if len(text) <= _LONGEST else None
     if match is None:
         raise RangeError("not a version")
     major, minor, patch, prerelease, _build = match.groups()
@@ -170,7 +171,7 @@ def _partial(groups: tuple[str | None, ...]) -> _Partial:
 def _alternative(text: str) -> tuple[Comparator, ...]:
     if not text.strip():
         return _ANYTHING
-    hyphen = _HYPHEN.fullmatch(text)
+    hyphen = re.fullmatch(_HYPHEN, text, re.ASCII)
     if hyphen is not None:
         groups = hyphen.groups()
         return _between(_partial(groups[:5]), _partial(groups[5:]))
@@ -180,7 +181,7 @@ def _alternative(text: str) -> tuple[Comparator, ...]:
         if text[at].isspace():
             at += 1
             continue
-        match = _COMPARATOR.match(text, at)
+        match = re.compile(_COMPARATOR, re.ASCII).match(text, at)
         if match is None or (match.end() < len(text) and not text[match.end()].isspace()):
             raise RangeError("not a range")
         op, *groups_ = match.groups()

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct, field
 
 from .errors import shown
 from .vocabulary import RESERVED_NAMES
@@ -24,8 +25,7 @@ _MOST_LISTED = 50
 _MOST_ITEMS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One thing that is wrong with a descriptor.
 
     `pointer` is a JSON pointer (RFC 6901), `message` says what is required there, `value` shows what stands
@@ -46,9 +46,8 @@ class Fault:
         return f"{text} (did you mean {self.nearest}?)" if self.nearest else text
 
 
-# Shapes are compared by identity and never printed: without those methods they are made in half the time.
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Text:
+# Shapes are compared by identity.
+class Text(Struct, frozen=True, eq=False):
     """A string of at most `longest` characters that `pattern` matches as a whole. `what` says what it is."""
 
     what: str = "a text that is not empty"
@@ -63,8 +62,7 @@ class Text:
         return {"type": "string", "pattern": f"^(?:{self.pattern})$", "maxLength": self.longest}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Flag:
+class Flag(Struct, frozen=True, eq=False):
     """True or false."""
 
     def check(self, value: Any, pointer: str) -> Iterator[Fault]:
@@ -75,8 +73,7 @@ class Flag:
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Whole:
+class Whole(Struct, frozen=True, eq=False):
     """A whole number of at least `least`."""
 
     least: int
@@ -90,8 +87,7 @@ class Whole:
         return {"type": "integer", "minimum": self.least}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Number:
+class Number(Struct, frozen=True, eq=False):
     """A finite number."""
 
     def check(self, value: Any, pointer: str) -> Iterator[Fault]:
@@ -103,8 +99,7 @@ class Number:
         return {"type": "number"}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Choice:
+class Choice(Struct, frozen=True, eq=False):
     """One of a closed set of strings, numbers, true, false or null."""
 
     members: tuple[str | int | bool | None, ...]
@@ -130,8 +125,7 @@ def choice(members: Iterable[str], *others: str | int | bool | None) -> Choice:
     return Choice((*(sorted(plain) if isinstance(members, frozenset) else plain), *others))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Nullable:
+class Nullable(Struct, frozen=True, eq=False):
     """Null, or the inner shape."""
 
     inner: Shape
@@ -144,8 +138,7 @@ class Nullable:
         return {"anyOf": [self.inner.json_schema(), {"type": "null"}]}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Either:
+class Either(Struct, frozen=True, eq=False):
     """`first`, or any of `members`."""
 
     first: Shape
@@ -162,8 +155,7 @@ class Either:
         return {"anyOf": [self.first.json_schema(), {"enum": list(self.members)}]}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ListOf:
+class ListOf(Struct, frozen=True, eq=False):
     """An array of one shape; `unique` forbids equal strings. No array has a use for more than `most` items,
     and rules that compare each with each rely on it."""
 
@@ -199,8 +191,7 @@ class ListOf:
         return schema
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class FirstOf:
+class FirstOf(Struct, frozen=True, eq=False):
     """One text, or an array of several of which the first that applies counts."""
 
     item: Text
@@ -214,8 +205,7 @@ class FirstOf:
         return {"anyOf": [self.item.json_schema(), several.json_schema()]}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MapOf:
+class MapOf(Struct, frozen=True, eq=False):
     """An object whose keys are free within `key` and whose values have one shape; at most `most` of them."""
 
     key: Text
@@ -247,8 +237,7 @@ class MapOf:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Record:
+class Record(Struct, frozen=True, eq=False):
     """An object with named fields. Fields that are not named are faults, unless `open` is true.
 
     `count`, where set, is how few and how many fields must stand.
@@ -294,8 +283,7 @@ class Record:
         return schema
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tagged:
+class Tagged(Struct, frozen=True, eq=False):
     """An object whose field `tag` says which record it is; `default` where it may be missing.
 
     Where the tag is wrong, the fields that all records have in common are checked all the same. With `others`
@@ -334,8 +322,7 @@ class Tagged:
         return {"oneOf": known} if self.others is None else {"anyOf": [*known, self.others.json_schema()]}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ByKind:
+class ByKind(Struct, frozen=True, eq=False):
     """A text, a true or false, an array or an object, each with a shape of its own; `what` names them."""
 
     kinds: Mapping[type, Shape]
@@ -352,8 +339,7 @@ class ByKind:
         return {"anyOf": [shape.json_schema() for shape in self.kinds.values()]}
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Anything:
+class Anything(Struct, frozen=True, eq=False):
     """Any JSON value: carried, not read."""
 
     def check(self, value: Any, pointer: str) -> Iterator[Fault]:

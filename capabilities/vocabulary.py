@@ -273,6 +273,7 @@ class ConfigFileFormat(StrEnum):
     JSONC = "jsonc"
     TOML = "toml"
     YAML = "yaml"
+    HCL = "hcl"
 
 
 class FileRule(StrEnum):

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
 
     from ..capabilities.model import Runtime
     from ..capabilities.registry import Registry
-    from ..lockfiles.model import Lock, LockedPack, Target
+    from ..lockfiles.model import Lock, LockedPack
     from ..resolver.manifest import PackEntry, TargetEntry
     from ..resolver.overlays import Given, Overlay
     from ..store.overlays import Asked, Overlays
+    from ..store.survey import TargetChange
+    from ..store.wanted import Wanted
     from .session import Session
 
 
@@ -121,9 +123,10 @@ def _locked(session: Session) -> Sequence[LockedPack]:
 def check_host(session: Session, entry: TargetEntry, runtime: Runtime) -> None:
     """Whether a third-party host's folders are where such a host may write. Raises E-CONFINE-PLACE."""
     from ..capabilities.registry import BUILTIN
-    from ..resolver.overlay_roots import check_roots
 
     if session.registry.origin(runtime.id) != BUILTIN:
+        from ..resolver.overlay_roots import check_roots
+
         check_roots(
             runtime,
             entry.scope,
@@ -136,19 +139,52 @@ def check_host(session: Session, entry: TargetEntry, runtime: Runtime) -> None:
         )
 
 
-def third_party_keys(session: Session, registry: Registry, target: Target) -> frozenset[str]:
-    """The item keys of a target that come from an overlay: all of them where the host itself is one."""
-    from ..capabilities.registry import BUILTIN
-    from ..lockfiles.model import edit_origin_key
-    from ..resolver.plan import OVERLAY_PREFIX
-    from .installed import origins_of
+def marked(session: Session, changes: Sequence[TargetChange]) -> list[TargetChange]:
+    """The changes, with what they bring from overlays named: the gate takes what executes of it as critical.
 
-    if target.runtime not in registry or registry.origin(target.runtime) != BUILTIN:
-        return frozenset([*(p.key for p in target.placements), *map(edit_origin_key, target.edits)])
-    origins, packs = origins_of(session.blobs, target)
+    It makes no difference whether a plan comes from a lock or from a former generation, and the overlay may
+    be gone by then.
+    """
+    from msgspec.structs import replace
+
+    if not session.may_have_overlays():
+        return list(changes)
+    return [
+        change
+        if change.next is None
+        else replace(change, next=replace(change.next, third_party=_third_party(session, change.next)))
+        for change in changes
+    ]
+
+
+def _third_party(session: Session, wanted: Wanted) -> frozenset[str]:
+    """The item keys of a plan that come from an overlay: all of them where the host itself is one, or where
+    it can no longer be told."""
+    from ..capabilities.errors import GsdlockError
+    from ..resolver.plan import OVERLAY_PREFIX
+    from ..store.wanted import item_key
+    from .installed import origins_of, target_of
+
+    entries = [(e.key, c.source, item_key(e.key, c)) for e in wanted.edits for c in e.changes]
+    every = frozenset([*(f.key for f in wanted.files), *(key for _, _, key in entries)])
+    if wanted.runtime not in session.first_party:
+        return every
+    try:
+        target = target_of(session.blobs, wanted.plan)
+        origins, packs = origins_of(session.blobs, target)
+    except GsdlockError:
+        return every
     if not any(p.name.startswith(OVERLAY_PREFIX) for p in packs):
         return frozenset()
-    return frozenset(key for key, origin in origins.items() if origin.pack.startswith(OVERLAY_PREFIX))
+    theirs = {key for key, origin in origins.items() if origin.pack.startswith(OVERLAY_PREFIX)}
+    # Pointers are filled in by now; file and value are as in the lock.
+    values = {(key.partition("#")[0], key.rpartition("#")[2]) for key in theirs if "#" in key}
+    return frozenset(
+        [
+            *(f.key for f in wanted.files if f.key in theirs),
+            *(key for file, source, key in entries if (file, source) in values),
+        ]
+    )
 
 
 def overlay_digests(session: Session, lock: Lock) -> set[str]:

@@ -15,6 +15,8 @@ from msgspec import Struct
 from ..capabilities.canonical import canonical_json, sha256_digest
 
 LOCK_VERSION = 1
+OVERLAY_PREFIX = "overlay:"
+"""Before an overlay's id, where it stands among packs and origins. No pack's name holds a colon."""
 
 
 class PackKind(StrEnum):
@@ -28,11 +30,13 @@ class PackKind(StrEnum):
 
 
 class EditFormat(StrEnum):
-    """How an edited file is read: JSON with comments, TOML, YAML, or Markdown with a marked block."""
+    """How an edited file is read: JSON with comments, TOML, YAML, HCL with labelled blocks, or Markdown with
+    a marked block."""
 
     JSONC = "jsonc"
     TOML = "toml"
     YAML = "yaml"
+    HCL = "hcl"
     MARKDOWN = "markdown"
 
 

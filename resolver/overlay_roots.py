@@ -10,7 +10,7 @@ from ..capabilities.homes import resolve_roots
 from ..capabilities.model import Runtime
 from ..capabilities.registry import Registry
 from ..capabilities.vocabulary import Root, Scope
-from ..store.confinement import check_root_place
+from ..store.confinement import check_root_place, folded
 
 Paths = Callable[[str], str]
 
@@ -45,7 +45,7 @@ def check_roots(
             bases = [b for b in dict.fromkeys((base, real(base) if base else None)) if b]
             if not any(_below(place, b) for b in bases):
                 raise _outside(path, place, base)
-            if scope == Scope.LOCAL and _below(place, f"{project}/.git"):
+            if scope == Scope.LOCAL and _meets(f"{project}/.git", place):
                 raise _protected(path, "it is the repository itself")
             _check(place, environment.home, others, scope)
     return roots
@@ -57,7 +57,7 @@ def _check(place: str, home: str | None, others: Mapping[str, str], scope: str) 
         check_root_place(place, home, others)
         return
     for owner, other in others.items():
-        if _below(place, other) or _below(other, place):
+        if _meets(place, other):
             raise _protected(place, f"it meets {owner} ({shown(other, 200)})")
 
 
@@ -94,6 +94,12 @@ def _others(
             if name != Root.PROJECT.value and path != project
         ]
     return found
+
+
+def _meets(one: str, other: str) -> bool:
+    """Whether one is the other, or lies in it, on a system that ignores case or not."""
+    one, other = folded(one), folded(other)
+    return _below(one, other) or _below(other, one)
 
 
 def _below(path: str, folder: str) -> bool:

@@ -18,11 +18,11 @@ from ..capabilities.errors import GsdlockError, input_error, missing, refused, s
 from ..capabilities.model import Capability, Feature, Runtime
 from ..capabilities.overlay_rules import check_files, check_overlay
 from ..capabilities.registry import Registry
+from ..lockfiles.model import OVERLAY_PREFIX as PREFIX
 from ..lockfiles.model import LockedPack
 from . import pack_capability
 from .manifest import Manifest, PackEntry, TargetEntry
 from .pack import Pack, Tree
-from .plan import OVERLAY_PREFIX as PREFIX
 from .sources import fetch
 from .sources.base import PackSource, SourceContext
 from .sources.staging import StagedBlobs

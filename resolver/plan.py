@@ -15,6 +15,7 @@ from ..capabilities.errors import input_error, shown
 from ..capabilities.homes import check_scope
 from ..capabilities.model import Feature, Runtime
 from ..lockfiles.model import (
+    OVERLAY_PREFIX,
     Edit,
     EditOp,
     LockedPack,
@@ -33,10 +34,6 @@ from .skill_places import with_skills
 
 # The level of the GSD vocabulary that this gsdlock implements: used for `engines.gsd` where no GSD pack says.
 GSD_LEVEL = "1.10.0"
-
-
-# Before the id of an overlay, where it stands among packs and origins. No pack's name holds a colon.
-OVERLAY_PREFIX = "overlay:"
 
 
 class BlobSink(Protocol):

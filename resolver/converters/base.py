@@ -87,7 +87,7 @@ def convert(converter: str | None, kind: Kind, text: str, context: ConvertContex
     if kind == "skill" and context.children:
         text = point_below(text, context.children, context.said(Phrase.READ_BELOW))
     if kind != "agent":
-        text = name_here(text, context.directory)
+        text = name_here(text, context.runtime, context.scope)
     return _conversion(converter, kind, context)(text, context)
 
 

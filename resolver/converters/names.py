@@ -12,7 +12,7 @@ import re
 from msgspec import Struct
 
 from ...capabilities.model import Runtime
-from ...capabilities.vocabulary import Scope
+from ...capabilities.vocabulary import HomeKind, Scope
 from ...lockfiles.placeholders import placeholder
 
 _ROOT = "config"
@@ -72,12 +72,16 @@ def name_directory(text: str, to: Directory) -> str:
     return _HOME_ITSELF.sub(lambda _: to.home, text)
 
 
-def name_here(text: str, to: Directory) -> str:
+def name_here(text: str, runtime: Runtime, scope: str) -> str:
     """The host's own directory of the user as the one of the project, in text of a local target: what the
-    text does is meant for the install that it belongs to."""
-    if to.path != to.local:
+    text does is meant for the install that it belongs to. Only where both have the same name, so that no other
+    host's directory is taken for it."""
+    name = runtime.config_home.name
+    if scope != Scope.LOCAL or runtime.config_home.kind is not HomeKind.DOT_HOME:
         return text
-    return re.sub(rf"(?:~|\$HOME)/{re.escape(to.local)}(?![\w-])", lambda _: to.local, text)
+    if name != runtime.local_config_dir:
+        return text
+    return re.sub(rf"(?:~|\$HOME)/{re.escape(name)}(?![\w-])", lambda _: name, text)
 
 
 def shorten_references(text: str, to: Directory) -> str:
