@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from .render import Outcome, plural, tell
+from .render import Outcome, plural, step_name, tell
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
@@ -95,9 +95,10 @@ def carry_out(
     """
     from ..store.transaction import preview, run
     from .host_files import with_host_rules
+    from .overlays import marked
 
     choices = choices_of(options)
-    changes = with_host_rules(session, changes)
+    changes = with_host_rules(session, marked(session, changes))
     if options.dry_run:
         items = preview(session.store, changes, choices)
         if inspect is not None:
@@ -230,10 +231,15 @@ class _Receipts:
         """The transaction went back; or, where it could not yet, recovery says what came of it."""
         if self._ledger is None:
             return
+        from ..capabilities.errors import GsdlockError
         from ..store.journal import Journals
 
         store = self._session.store
-        if set(Journals(store.fs, store.state).pending()) <= {self.id}:
+        try:
+            left = set(Journals(store.fs, store.state).pending()) - {self.id}
+        except GsdlockError:
+            left = {self.id}  # nobody can tell now
+        if not left:
             self._close(lambda target: "undone")
         else:
             self._ledger.close()
@@ -277,7 +283,7 @@ def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[
             answer = "allowed" if judgement.decision.allow else "denied"
         rows.append({**item_data(item), "decision": answer})
         if item.changes:
-            lines.append(f"{item.target}: {item.op.value} {item.key} ({item.risk.value}, {answer})")
+            lines.append(f"{item.target}: {item.op.value} {named(item)} ({item.risk.value}, {answer})")
     asked = sum(row["decision"] == "asked" for row in rows)
     if not lines:
         lines = ["nothing would be done"]
@@ -351,7 +357,7 @@ def denied_lines(denied: Sequence[Denied]) -> list[str]:
 
 def named(item: Item) -> str:
     """The key of an item without the digest of an entry's value, which says nothing to people."""
-    return item.key.split("#sha256:")[0]
+    return step_name(item.key)
 
 
 def _held_lines(result: Result) -> list[str]:

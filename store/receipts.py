@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 def close_receipts(store: Store) -> None:
     """Write down the outcome of each plan that has none. For one who holds the lock, after recovery: then no
-    transaction is under way, and one was carried out exactly where a generation bears its name. Never raises."""
+    transaction is under way, and one was carried out exactly where a generation bears its name.
+
+    Never raises.
+    """
     import sqlite3
 
     from .ledger import open_ledger
