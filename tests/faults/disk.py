@@ -240,7 +240,7 @@ class Disk:
 
     def copy(self) -> Disk:
         """Another disk with the same on it, everything lasting."""
-        made = Disk()
+        made = type(self)()
         made.nodes = {n: replace(node, entries=dict(node.entries)) for n, node in self.nodes.items()}
         made._inodes = itertools.count(max(made.nodes) + 1)
         made._clock = itertools.count(2_000_000_000, 1000)
@@ -310,6 +310,13 @@ class Disk:
             self.make_dir(parent, name, 0o700)
             self.close(parent)
             return self.open_root(path)
+
+
+class PlainDisk(Disk):
+    """A disk whose file system cannot exchange two names."""
+
+    def exchange(self, parent: int, name: str, other_parent: int, other_name: str) -> bool:
+        return False
 
 
 def _enter(nodes: dict[int, Node], names: Names | tuple[tuple[int, str, int | None], ...]) -> None:

@@ -31,7 +31,7 @@ from gsdlock.store.survey import TargetChange
 from gsdlock.store.transaction import run
 from gsdlock.store.wanted import wanted_from_lock
 
-from .disk import Disk
+from .disk import Disk, PlainDisk
 from .kit import FULL, NOTES, SEED, SETTINGS, Report
 
 HOME = "/home/u"
@@ -45,14 +45,18 @@ LOST_AS = ("none", "half", "zeros")
 class Place:
     """A store on a disk. The lock of the state folder is a real file, so `state` is a real folder too."""
 
-    disk: Disk
+    disk: Any
     state: str
+    home: str = HOME
+    data: str = "/own/data"
 
     @property
     def store(self) -> Store:
         fs: FileSystem = self.disk
-        blobs = Blobs(fs, "/own/data")
-        return Store(fs, blobs, self.state, HOME, os.geteuid(), lambda: "2026-01-01T00:00:00.000Z", "apply")
+        blobs = Blobs(fs, self.data)
+        return Store(
+            fs, blobs, self.state, self.home, os.geteuid(), lambda: "2026-01-01T00:00:00.000Z", "apply"
+        )
 
     def version(self, number: int, target: str = "host") -> TargetChange:
         """A version of a plan: files that stay, change, come and go, and an entry in a shared file."""
@@ -82,11 +86,11 @@ class Place:
         wanted = wanted_from_lock(
             plan,
             blobs,
-            roots={"config": f"{HOME}/.host"},
+            roots={"config": f"{self.home}/.host"},
             tools={},
-            home=HOME,
+            home=self.home,
             installation="default",
-            manifest=f"{HOME}/gsdlock.toml",
+            manifest=f"{self.home}/gsdlock.toml",
         )
         return TargetChange(slug_of("default", target), wanted)
 
@@ -164,10 +168,11 @@ def subsets(pending: list[int], name: str) -> Iterator[tuple[tuple[int, ...], st
         yield tuple(n for n in pending if draw.random() < share), draw.choice(LOST_AS)
 
 
+@pytest.mark.parametrize("kind", [Disk, PlainDisk])
 @pytest.mark.parametrize("name", SCENES)
-def test_the_power_goes_at_any_moment(name: str, tmp_path: Path, report: Report) -> None:
+def test_the_power_goes_at_any_moment(name: str, kind: type[Disk], tmp_path: Path, report: Report) -> None:
     prepare, do = SCENES[name]
-    place = Place(Disk(), str(tmp_path))
+    place = Place(kind(), str(tmp_path))
     place.disk.close(place.disk.folder(str(tmp_path)))
     prepare(place)
     old = place.found()
@@ -194,7 +199,8 @@ def test_the_power_goes_at_any_moment(name: str, tmp_path: Path, report: Report)
                 ended.add(promise(after, do, old, new, where))
             except AssertionError as failure:
                 failures.append(str(failure))
-    report("the power goes", f"{name} (of {len(place.disk.moments)})", tried, len(failures))
+    plain = "" if kind is Disk else ", no exchange"
+    report("the power goes", f"{name}{plain} (of {len(place.disk.moments)})", tried, len(failures))
     assert not failures, f"{len(failures)} of {tried}:\n" + "\n".join(failures[:5])
     assert ended == {True, False}
 
