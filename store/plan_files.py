@@ -114,7 +114,7 @@ def _claims(
 
 
 def _judged_spot(survey: Survey, full: str, base_roots: Mapping[str, Pinned | None]) -> Spot:
-    """Where a path is: in a root, whose folders may be gone by now, or anywhere else in a folder that is there."""
+    """Where a path is: in a root, whose folders may be gone by now, or elsewhere in a folder that is."""
     for root in base_roots.values():
         if root is not None and full.startswith(root.real.rstrip("/") + "/"):
             return survey.spot(root, full[len(root.real.rstrip("/")) + 1 :])
@@ -151,7 +151,9 @@ def _restored_only(
     claims: list[Claim] = []
     for full in change.restores:
         if full not in taken and full not in edited:
-            spot = survey.collect(survey.name_of(change), full, full, partial(_judged_spot, survey, full, base_roots))
+            spot = survey.collect(
+                survey.name_of(change), full, full, partial(_judged_spot, survey, full, base_roots)
+            )
             if spot is not None:
                 claims.append(Claim(change, current, spot, None, None, None))
     return claims

@@ -366,4 +366,5 @@ def _same(current: Generation, following: Generation) -> bool:
         displaced=current.displaced,
         decisions=current.decisions,
         returns=current.returns,
+        receipt=current.receipt,
     )

@@ -67,8 +67,9 @@ class Site:
     """One path on disk, and all who have a claim on it.
 
     After `judged`, `step` is what is done there (None: nothing), and `records` and `items` are those of each
-    claim, by slug. A file that several targets of one installation want alike belongs to all of them and goes
-    with the last; another installation's file is never touched.
+    claim, by slug; `found` is what another tool put there, where it stays. A file that several targets of one
+    installation want alike belongs to all of them and goes with the last; another installation's file is
+    never touched.
     """
 
     def __init__(

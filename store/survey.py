@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import Exit, GsdlockError, shown
@@ -39,7 +40,7 @@ class TargetChange(Struct, frozen=True):
     target is looked at. `reinstated` are, on a rollback, the records of shared files (by full path) that hold
     again with the bytes restored there. `validators` judge merged files by `root:path`, those of a target
     that leaves too. `assumes` is what another tool installed, as a generation: it is gone on from where there
-    is none, and what takes the place of its files is kept in the store.
+    is none, or one that left, and what takes the place of its files is kept in the store.
     """
 
     slug: str
@@ -79,10 +80,12 @@ class Survey:
         self.store = store
         self.changes = changes
         self.choices = choices
-        self.currents: dict[str, Generation] = {
-            **{change.slug: change.assumes for change in changes if change.assumes is not None},
-            **store.generations.currents(),
-        }
+        self.currents: dict[str, Generation] = store.generations.currents()
+        for change in changes:
+            known = self.currents.get(change.slug)
+            if change.assumes is not None and (known is None or known.left):
+                number = known.number if known is not None else 0
+                self.currents[change.slug] = replace(change.assumes, number=number)
         self.ground = Ground(store.fs, settled=True)
         self.problems: list[Problem] = []
         self.named: list[Named] = []
