@@ -84,6 +84,7 @@ def test_a_yes_is_recorded_as_that_of_the_terminal(local: Machine) -> None:
     ran = converse(local, ["apply"], [b"y\n"])
     assert ran.status == 0, ran.out
     assert "claude: 2 items of risk high" in ran.out and ran.out.count("executes: ") == 2
+    assert "settings.local.json#/hooks/Stop: " in ran.out and "sha256" not in ran.out
     assert decisions(local) == {(1, "policy:default"), (1, "policy:default+resolver:terminal")}
     assert (local.project / ".claude/skills/greet/SKILL.md").exists()
 
@@ -114,7 +115,7 @@ def test_each_group_has_an_answer_of_its_own(local: Machine) -> None:
     assert ran.out.index("claude: 2 items") < ran.out.index("codex: ")
 
 
-@pytest.mark.parametrize("how", [b"\x03", b"\x04", signal.SIGINT, signal.SIGTERM], ids=repr)
+@pytest.mark.parametrize("how", [b"\x04", signal.SIGINT, signal.SIGTERM], ids=repr)
 def test_33_an_interrupted_question_decides_nothing(local: Machine, how: bytes | signal.Signals) -> None:
     before = local.tree(local.project)
     ran = converse(local, ["apply"], [how])

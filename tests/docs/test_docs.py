@@ -73,7 +73,7 @@ def test_what_is_not_run_says_why() -> None:
         for block in blocks(path.read_text()):
             if block.kind == "sh" and not block.runs:
                 reason = block.above.removeprefix("not run: ")
-                assert re.search(r"\bclone\b|\bnetwork\b", reason) and reason != block.above, (
+                assert re.search(r"\bclone\b|\bnetwork\b|\bkey\b", reason) and reason != block.above, (
                     f"{name(path)}:{block.line}"
                 )
 
