@@ -184,9 +184,12 @@ def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, l
     reasons = ["there is no lock yet"] if lock is None else stale(session.manifest, lock)
     if lock is not None and not reasons:
         if session.settings["require-signature"].value:
+            from ..lockfiles.read import read_lock
             from .signatures import check_signature, signed_thing
 
-            check_signature(session, signed_thing(session, None))
+            thing = signed_thing(session, None)
+            check_signature(session, thing)
+            lock = read_lock(thing.message, session.lock_path)  # these bytes, whatever stands there now
         return lock, []
     if strict := _strictness(session, options):
         raise input_error(

@@ -37,9 +37,12 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
     Raises `GsdlockError`, with `--signature`: E-SIGNATURE-…, E-SIGNERS-UNSET, E-SSH-KEYGEN-ABSENT.
     """
+    from ..capabilities.errors import Exit, usage_error
+
     if options.signature is not None:
         return _signature(session, options)
-    from ..capabilities.errors import Exit
+    if options.signers is not None:
+        raise usage_error("E-USAGE", "--signers says whose --signature counts", "gsdlock verify --signature")
     from ..store.recovery import recover
     from .carrying import recovered_line
     from .standing import disk_lines, disk_state

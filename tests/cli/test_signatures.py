@@ -74,6 +74,11 @@ def test_a_signed_lock_is_applied(signed: Machine) -> None:
     assert "nothing to do" in signed.ok("apply").out
 
 
+def test_signers_without_a_signature_to_check_are_a_mistake(signed: Machine) -> None:
+    ran = signed.run("verify", "--signers", str(signed.root / "allowed_signers"))
+    assert ran.status == 2 and "--signature" in ran.err
+
+
 def test_ssh_keygen_alone_can_check_it(signed: Machine) -> None:
     lock = signed.project / "gsdlock.lock"
     words = ["-n", "gsdlock", "-I", "mine@example.org", "-s", f"{lock}.sig"]
