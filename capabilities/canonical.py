@@ -16,10 +16,15 @@ def canonical_json(value: Any) -> bytes:
 
     Raises `TypeError` for a float, a non-string key or any other type.
     """
-    import json
+    from msgspec.json import encode
 
     _check(value)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    try:
+        return encode(value, order="sorted")
+    except (TypeError, ValueError):  # kinds of strings that it does not know: the standard library does
+        import json
+
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
 
 
 def sha256_digest(data: bytes) -> str:

@@ -12,7 +12,9 @@ import json
 import os
 from typing import Any
 
-from ..capabilities.canonical import sha256_digest
+from msgspec.json import decode
+
+from ..capabilities.canonical import canonical_json, sha256_digest
 from .filesystem import FileSystem, open_private
 
 _HEAD = b'{"digest":"'
@@ -28,9 +30,12 @@ class DamagedError(ValueError):
 
 def seal(record: dict[str, Any]) -> bytes:
     """The bytes of a sealed file. `record` may hold floats (a user's value in it may be one), not NaN."""
-    body = json.dumps(
-        record, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode("utf-8", "surrogatepass")
+    try:
+        body = canonical_json(record)
+    except (TypeError, ValueError):  # a fraction, or a name that is no UTF-8
+        body = json.dumps(
+            record, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        ).encode("utf-8", "surrogatepass")
     return _HEAD + sha256_digest(body).encode("ascii") + _MIDDLE + body + b"}"
 
 
@@ -39,7 +44,10 @@ def unseal(data: bytes) -> dict[str, Any]:
     body = data.rstrip(b"\n")[_START:-1]
     if data.rstrip(b"\n") != _HEAD + sha256_digest(body).encode("ascii") + _MIDDLE + body + b"}":
         raise DamagedError("the seal does not match")
-    record = json.loads(body.decode("utf-8", "surrogatepass"))
+    try:
+        record = decode(body)
+    except (ValueError, RecursionError):  # a name that is no UTF-8, or a number out of the common range
+        record = json.loads(body.decode("utf-8", "surrogatepass"))
     if not isinstance(record, dict):
         raise DamagedError("not a record")
     return record
