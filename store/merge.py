@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .edits.meaning import value_at
+from ..lockfiles.model import EditOp
+from .edits.meaning import same, value_at
 from .edits.types import ABSENT, Change, EditFault, Editor, Entry
 from .records import EntryRecord
 from .wanted import WantedChange, identity
@@ -57,6 +58,7 @@ def merge(
     everything that others put into them.
     """
     ours = _as_wholes(editor, current, _ours(owned), whole)
+    current = _single(editor, current, ours)
     wanted = _unique(change for changes in asked.values() for change in changes)
     settled = all(key in ours and editor.holds(current, w.change) for key, w in wanted.items())
     untouched = known is not None and known.after == current and not whole
@@ -96,6 +98,20 @@ def _ours(owned: Mapping[str, Sequence[EntryRecord]]) -> dict[Identity, Entry]:
             if key not in found or (record.entry.added and not found[key].added):
                 found[key] = record.entry
     return found
+
+
+def _single(editor: Editor, current: bytes | None, ours: Mapping[Identity, Entry]) -> bytes | None:
+    """The file with every list item of ours in it once at most, whoever put the others there."""
+    items = [entry for entry in ours.values() if entry.op is EditOp.APPEND_UNIQUE and entry.added]
+    if current is None or not items:
+        return current
+    meaning = editor.read(current)
+    more: list[Entry] = []
+    for entry in items:
+        there = value_at(meaning, entry.at)
+        copies = sum(same(item, entry.value) for item in there) if isinstance(there, list) else 0
+        more += [entry] * (copies - 1)
+    return editor.take(current, more) if more else current
 
 
 def _as_wholes(

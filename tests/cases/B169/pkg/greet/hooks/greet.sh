@@ -1,0 +1,3 @@
+#!/bin/sh
+# TOKEN-greet-1.0.0
+echo hello
