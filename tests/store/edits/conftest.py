@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from gsdlock.lockfiles.model import EditOp
 from gsdlock.store.edits.types import Change, EditFault, Editor
+from gsdlock.store.merge import Known, merge
+from gsdlock.store.records import EntryRecord
+from gsdlock.store.wanted import WantedChange
 from hypothesis import assume
+from hypothesis import strategies as st
 
 ENSURE, APPEND, SET = EditOp.ENSURE, EditOp.APPEND_UNIQUE, EditOp.SET_IF_ABSENT
 
@@ -102,6 +106,88 @@ class Laws:
         assert left == before
 
 
+class History(Laws):
+    """One shared file through applies and upgrades of two owners, edits by the user, rewriting by the host,
+    and leaving. Beside it goes the document as it would be had we never come (`theirs`)."""
+
+    @staticmethod
+    def steps(ours: Sequence[Change], comments: Sequence[str]) -> st.SearchStrategy[list[tuple[Any, ...]]]:
+        """What `play` plays: applies of these changes, comments and values of the user, a host's writing."""
+        some = st.lists(st.sampled_from(ours), max_size=5, unique_by=str)
+        kinds: list[st.SearchStrategy[tuple[Any, ...]]] = [
+            st.tuples(st.just("apply"), st.sampled_from(["one", "two"]), some),
+            st.tuples(st.just("apply"), st.just("one"), some),
+            st.tuples(st.just("comment"), st.sampled_from(comments), st.booleans()),
+            st.tuples(st.just("set"), st.sampled_from(["mine", "yours"])),
+            st.tuples(st.just("host")),
+        ]
+        return st.lists(st.one_of(kinds), min_size=1, max_size=6)
+
+    def play(
+        self, data: bytes | None, steps: Sequence[tuple[Any, ...]], anew: Callable[[bytes], bytes]
+    ) -> None:
+        current, theirs = data, data
+        owned: dict[str, tuple[EntryRecord, ...]] = {"one": (), "two": ()}
+        known: Known | None = None
+        exact = True
+        for name, *arguments in [*steps, ("apply", "one", []), ("apply", "two", [])]:
+            if name == "apply":
+                owner, wanted = arguments
+                asked = {o: [WantedChange(r.change, "", False) for r in rs] for o, rs in owned.items()}
+                asked[owner] = [WantedChange(change, "", False) for change in wanted]
+                held = known if known is not None and known.after == current else None
+                try:
+                    merged = merge(self.editor, current, owned, asked, held)
+                except EditFault as fault:
+                    assert fault.kind in ("collision", "shape"), fault
+                    continue  # refused: nothing is written
+                assert merged.data is None or merged.data == current or self.check(merged.data, wanted)
+                current, owned = merged.data, dict(merged.entries)
+                known = Known(merged.without, merged.data)
+            elif name == "comment" and current is not None and theirs is not None:
+                text, at_end = arguments
+                # Who ends the last line, and how; and a comment alone keeps the empty object beside it.
+                exact = exact and (not at_end or theirs.endswith(b"\n")) and bool(self.meaning(theirs))
+                current, theirs = (self._with(d, text, at_end=at_end) for d in (current, theirs))
+            elif name == "set" and current is not None and theirs is not None:
+                (key,) = arguments
+                change = Change(ENSURE, f"/{key}", {"its": [1, "x"]})
+                try:
+                    current, theirs = (self.editor.put(d, [change]).data for d in (current, theirs))
+                except EditFault:
+                    break  # the test's own way to write a user's edit does not fit here
+                exact = False
+            elif name == "host" and current is not None and theirs is not None:
+                current, theirs = anew(current), anew(theirs)
+                exact = False
+        else:
+            self._left(current, theirs, exact=exact)
+
+    def check(self, data: bytes, wanted: Sequence[Change]) -> bool:
+        """The file parses, for others too, and holds what was asked for."""
+        self.meaning(data)
+        return all(self.editor.holds(data, change) for change in wanted)
+
+    def _with(self, data: bytes, text: str, *, at_end: bool) -> bytes:
+        if not at_end:
+            bom = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+            return bom + text.encode() + b"\n" + data[len(bom) :]
+        return data + (b"" if data.endswith(b"\n") else b"\n") + text.encode() + b"\n"
+
+    def _left(self, current: bytes | None, theirs: bytes | None, *, exact: bool) -> None:
+        if exact:
+            assert current == theirs
+            return
+        assert (self.meaning(current) if current is not None else {}) == (
+            self.meaning(theirs) if theirs is not None else {}
+        )
+
+
 @pytest.fixture(scope="session")
 def laws() -> type[Laws]:
     return Laws
+
+
+@pytest.fixture(scope="session")
+def history() -> type[History]:
+    return History

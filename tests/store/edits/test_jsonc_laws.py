@@ -158,6 +158,12 @@ def test_the_laws(
     laws(JSONC, meaning).hold(data, wanted, other)
 
 
+@given(documents(), st.data())
+def test_any_history(history: Any, document: tuple[Any, bytes | None], draw: st.DataObject) -> None:
+    steps = draw.draw(history.steps(OURS, ["// note", '/* a "note" */']))
+    history(JSONC, meaning).play(document[1], steps, lambda d: json.dumps(meaning(d), indent=2).encode())
+
+
 @given(documents(), changes, st.sampled_from([None, 2, "\t"]), hands)
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], indent: Any, chance: random.Random

@@ -150,6 +150,20 @@ def test_the_laws(laws: Any, case: tuple[bytes | None, list[Change], list[Change
     laws(TOML, meaning).hold(data, wanted, other)
 
 
+@given(cases(), st.data())
+def test_any_history(
+    history: Any, case: tuple[bytes | None, list[Change], list[Change]], draw: st.DataObject
+) -> None:
+    steps = draw.draw(history.steps([*OURS, *FLAT], ["# note", "# [a] = 'note'"]))
+    history(TOML, plain_meaning).play(
+        case[0], steps, lambda d: tomli_w.dumps(tomllib.loads(d.decode("utf-8-sig"))).encode()
+    )
+
+
+def plain_meaning(data: bytes) -> Any:
+    return plainly(meaning(data))
+
+
 @given(cases())
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, case: tuple[bytes | None, list[Change], list[Change]]

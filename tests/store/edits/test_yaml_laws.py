@@ -148,6 +148,16 @@ def test_the_laws(laws: Any, data: bytes | None, wanted: list[Change], other: li
     laws(YAML, meaning).hold(data, wanted, other)
 
 
+@given(documents(), st.data())
+def test_any_history(history: Any, data: bytes | None, draw: st.DataObject) -> None:
+    steps = draw.draw(history.steps(OURS, ["# note", "# - a: note"]))
+
+    def anew(text: bytes) -> bytes:
+        return yaml.safe_dump(yaml.safe_load(text.decode("utf-8-sig")), sort_keys=False).encode()
+
+    history(YAML, meaning).play(data, steps, anew)
+
+
 @given(documents(), changes, st.booleans(), st.booleans())
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, data: bytes | None, wanted: list[Change], flow: bool, order: bool
