@@ -363,7 +363,7 @@ def _declare(session: Session, entry: PackEntry, id_: str) -> None:
             "Change the manifest by hand, then run gsdlock overlay trust.",
             where=path,
         ) from None
-    write_file(path, data)
+    write_file(path, data, inside="" if session.manifest.of_user else session.manifest.folder)
 
 
 # -- telling

@@ -140,7 +140,7 @@ class Session:
     def registry(self) -> Registry:
         """All capabilities known here: first party, and what the user consented to. After `adopt` those that
         a lock was made with, no others. Raises `GsdlockError` E-OVERLAY-…."""
-        if not self._may_have_overlays():
+        if not self.may_have_overlays():
             return self.first_party
         from .overlays import known_registry
 
@@ -159,7 +159,7 @@ class Session:
 
         self.registry = locked_registry(self, lock)
 
-    def _may_have_overlays(self) -> bool:
+    def may_have_overlays(self) -> bool:
         """Whether anything was ever consented to: most people never have an overlay."""
         return os.path.lexists(os.path.join(self.folders["state"], "overlays.json"))
 
@@ -234,7 +234,7 @@ def write_file(path: str, data: bytes, *, inside: str = "") -> None:
         raise refused(
             "E-FILE-LINK",
             f"{path} is a link that leads to {real}, out of the project",
-            "Take it for what it is: somebody else's. To write there, name it with --lock.",
+            "It is somebody else's link: look where it leads. A lock elsewhere is named with --lock.",
             where=path,
         )
     temporary = None

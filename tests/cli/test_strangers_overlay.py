@@ -103,6 +103,19 @@ def test_43_any_changed_byte_asks_again(machine: Machine, clone: Path, change: s
     assert machine.tree() == before
 
 
+def test_an_overlay_is_not_declared_through_a_link_of_the_clone(machine: Machine, clone: Path) -> None:
+    """The clone's manifest is a link to a file of the user's, which declaring an overlay would change."""
+    theirs = machine.home / "theirs.toml"
+    (machine.project / "gsdlock.toml").rename(theirs)
+    theirs.write_text(STARTER.format(scope="local"))
+    (machine.project / "gsdlock.toml").symlink_to(theirs)
+    digest = machine.ok("overlay", "show", "./overlay", "--json").data["overlay"]["digest"]
+    before = machine.tree()
+    ran = machine.run("overlay", "add", "./overlay", "--project", "--consent", digest)
+    assert ran.status == 4 and "E-FILE-LINK" in ran.err
+    assert machine.tree() == before
+
+
 @pytest.mark.parametrize("id_", ["claude", "codex", "ui"])
 def test_44_first_party_wins_its_ids(machine: Machine, clone: Path, id_: str) -> None:
     """Neither declared nor installed, neither with a consent nor without one."""
