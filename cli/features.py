@@ -23,6 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """List the features. See the module's text."""
+    from ..capabilities.registry import BUILTIN
+
     lock = session.lock() if session.manifest_path or options.lock else None
     rows: dict[str, dict[str, Any]] = {}
     for feature in session.registry.features.values():
@@ -31,11 +33,12 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
             "title": feature.title,
             "tier": feature.tier.value,
             "requires": list(feature.requires),
-            "origin": "builtin",
+            "origin": session.registry.origin(feature.id),
             "active-on": [],
         }
     for pin in lock.capabilities if lock else ():
-        if pin.role == "feature" and pin.origin != "builtin":
+        known = pin.id in rows and rows[pin.id]["origin"] == pin.origin
+        if pin.role == "feature" and not known:
             rows[pin.id] = {
                 "id": pin.id,
                 "title": "",
@@ -53,7 +56,9 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     lines = []
     for row in ordered:
         active = f"on {', '.join(row['active-on'])}" if row["active-on"] else "off"
-        about = row["title"] or f"from {row['origin']}"
+        origin = row["origin"]
+        about = row["title"] or f"from {origin}"
+        about += f" ({origin})" if row["title"] and origin != BUILTIN else ""
         requires = f"; requires {', '.join(row['requires'])}" if row["requires"] else ""
         lines.append(f"{row['id']:<{width}}  {row['tier'] or '-':<8}  {active}: {about}{requires}")
     if lock is None:

@@ -161,7 +161,7 @@ def _third_party(session: Session, wanted: Wanted) -> frozenset[str]:
     """The item keys of a plan that come from an overlay: all of them where the host itself is one, or where
     it can no longer be told."""
     from ..capabilities.errors import GsdlockError
-    from ..resolver.plan import OVERLAY_PREFIX
+    from ..lockfiles.model import OVERLAY_PREFIX
     from ..store.wanted import item_key
     from .installed import origins_of, target_of
 

@@ -30,7 +30,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     if options.detect:
         rows = [row for row in rows if row["present"]]
     width = max((len(row["id"]) for row in rows), default=0)
-    lines = [f"{row['id']:<{width}}  {row['title']}\n{_where(row, width)}" for row in rows]
+    lines = [f"{row['id']:<{width}}  {_title(row)}\n{_where(row, width)}" for row in rows]
     if not rows:
         lines = ["no host was found here; gsdlock runtimes lists all that can be installed into"]
     return Outcome(0, {"runtimes": rows}, lines)
@@ -45,6 +45,7 @@ def describe(session: Session, runtime: Runtime) -> dict[str, Any]:
     row: dict[str, Any] = {
         "id": runtime.id,
         "title": runtime.title,
+        "origin": session.registry.origin(runtime.id),
         "roots": {},
         "decided-by": {},
         "local": runtime.local_config_dir,
@@ -61,6 +62,13 @@ def describe(session: Session, runtime: Runtime) -> dict[str, Any]:
     row["decided-by"] = dict(roots.decided_by)
     row["present"] = is_present(runtime, environment, os.path.isdir)
     return row
+
+
+def _title(row: dict[str, Any]) -> str:
+    """The title, and for a third-party host where its description comes from."""
+    from ..capabilities.registry import BUILTIN
+
+    return str(row["title"]) if row["origin"] == BUILTIN else f"{row['title']} ({row['origin']})"
 
 
 def _where(row: dict[str, Any], width: int) -> str:

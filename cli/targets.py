@@ -45,7 +45,7 @@ def wanted_target(session: Session, entry: TargetEntry, target: Target, *, by_ha
     from ..capabilities.homes import resolve_roots
     from ..store.tools import find_tools
     from ..store.wanted import wanted_from_lock
-    from .overlays import check_host, third_party_keys
+    from .overlays import check_host
 
     manifest, environment = session.manifest, session.environment
     runtime = session.registry.runtime(target.runtime)
@@ -64,7 +64,6 @@ def wanted_target(session: Session, entry: TargetEntry, target: Target, *, by_ha
         by_hand=by_hand,
         outside=not manifest.of_user
         and (target.scope == "global" or _leads_out(roots.paths, manifest.folder)),
-        third_party=third_party_keys(session, session.registry, target),
     )
 
 

@@ -57,12 +57,15 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         )
     lines = []
     for row in rows:
+        host = row["runtime"]
+        known = host in session.first_party
+        row["host"] = "" if known else f"{host}, a third-party host (overlay:{host})"
         lines.append(f"{row['place']} (target {row['target']}, {row['from']})")
         lines += [f"  {key}: {row[key]}" for key in _SHOWN if row[key]]
     return Outcome(0, {"origins": rows}, lines)
 
 
-_SHOWN = ("pack", "feature", "artifact", "converter", "axis", "digest", "op", "value")
+_SHOWN = ("host", "pack", "feature", "artifact", "converter", "axis", "digest", "op", "value")
 
 
 def _keys(session: Session, generation: Generation, name: str) -> set[str]:
@@ -110,6 +113,7 @@ def _row(
     return {
         "place": place,
         "target": target.name,
+        "runtime": target.runtime,
         "from": source,
         "pack": origin.pack,
         "feature": origin.feature,

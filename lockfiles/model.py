@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..capabilities.canonical import canonical_json, sha256_digest
 
@@ -175,6 +176,12 @@ class Lock(Struct, frozen=True):
     def plan(self) -> str:
         """Digest over the canonical plan, `sha256:…`."""
         return sha256_digest(canonical_json(plan_data(self)))
+
+    @property
+    def inputs(self) -> tuple[LockedPack, ...]:
+        """Packs and overlays, the latter named `overlay:<id>`, as in the origins of targets."""
+        bundles = (replace(o, name=OVERLAY_PREFIX + o.name) for o in self.overlays)
+        return (*self.packs, *bundles)
 
     def target(self, name: str) -> Target | None:
         return next((t for t in self.targets if t.name == name), None)

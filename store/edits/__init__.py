@@ -24,6 +24,10 @@ def editor(format: EditFormat) -> Editor:
             from .yaml import EDITOR as yaml
 
             return yaml
+        case EditFormat.HCL:
+            from .hcl import EDITOR as hcl
+
+            return hcl
         case EditFormat.MARKDOWN:
             from .markdown import EDITOR as markdown
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gsdlock.cli.overlay_actions import confirmed
 
 from .conftest import EXAMPLES, digest_of, feature_data, install, trust, write_feature
 
@@ -111,7 +114,7 @@ def test_consent_to_an_installed_one_is_none_for_a_project_that_declares_it(
     assert "E-OVERLAY-CONSENT" in machine.run("resolve").err
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Path], object]] = {
     "a byte of a script": lambda f: (f / "hooks/ebb.sh").write_text("#!/bin/sh\necho Ebb\n"),
     "a byte of a text": lambda f: (f / "skills/tides/SKILL.md").write_text(
         "---\nname: tides\ndescription: Tells the tides.\n---\nLook!\n"
@@ -136,7 +139,7 @@ def test_any_change_asks_again(machine: Any, tides: Path, change: str) -> None:
     assert ran.status == 4 and "E-OVERLAY-CONSENT" in ran.err
 
 
-COSMETIC = {
+COSMETIC: dict[str, Callable[[Path], object]] = {
     "line ends": lambda f: (f / "skills/tides/SKILL.md").write_bytes(
         (f / "skills/tides/SKILL.md").read_bytes().replace(b"\n", b"\r\n")
     ),
@@ -179,7 +182,10 @@ def test_update_and_back_without_the_source(machine: Any, tides: Path) -> None:
     (row,) = machine.ok("overlay", "list", "--json").data["overlays"]
     assert (row["digest"], row["former"]) == (second, [first])
     for path in sorted(tides.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink()
     machine.ok("gc")
     machine.ok("overlay", "update", "tides", "--to", first)
     (row,) = machine.ok("overlay", "list", "--json").data["overlays"]
@@ -265,3 +271,57 @@ def test_the_manifest_rebuilds_its_lock_byte_for_byte(machine: Any, tides: Path)
     (machine.project / "gsdlock.lock").unlink()
     machine.ok("resolve")
     assert (machine.project / "gsdlock.lock").read_bytes() == first
+
+
+def test_the_lists_say_where_a_third_party_host_or_feature_comes_from(machine: Any, tides: Path) -> None:
+    install(machine, HERON)
+    install(machine, str(tides))
+    assert "Heron (overlay:heron)" in machine.ok("runtimes").out
+    assert "Tides (overlay:tides)" in machine.ok("features").out
+    hosts = machine.ok("runtimes", "--json").data["runtimes"]
+    assert {h["origin"] for h in hosts if h["id"] in ("heron", "claude")} == {"overlay:heron", "builtin"}
+
+
+def test_criterion_44_first_party_wins_an_id(machine: Any, tmp_path: Path) -> None:
+    (tmp_path / "squatter").mkdir()
+    folder = write_feature(tmp_path / "squatter", id="graphify", id_="squatter")
+    ran = machine.run("overlay", "add", str(folder), "--consent", "sha256:" + 64 * "0")
+    assert ran.status == 4 and "E-OVERLAY-CONFLICT" in ran.err
+    assert "overlay:graphify" in ran.err and "builtin" in ran.err
+    assert not record(machine)
+
+
+def test_an_archive_is_the_same_bundle_as_its_folder(machine: Any, tides: Path) -> None:
+    made = {
+        kind: shutil.make_archive(str(tides.parent / f"packed-{kind}"), kind, tides.parent, "tides")
+        for kind in ("gztar", "zip", "tar")
+    }
+    assert {digest_of(machine, path) for path in made.values()} == {digest_of(machine, str(tides))}
+    digest = install(machine, made["zip"])
+    Path(made["zip"]).unlink()
+    machine.manifest(CLAUDE + 'enable = ["tides"]\n')
+    machine.ok("resolve", "--offline")
+    assert digest in (machine.project / "gsdlock.lock").read_text()
+
+
+def test_diff_names_an_overlay_that_moved(machine: Any, tides: Path) -> None:
+    machine.manifest(f'{CLAUDE}[overlays.tides]\npath = "{tides}"\n')
+    trust(machine, "tides")
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "critical")
+    assert "overlay" not in machine.ok("diff").out
+    (tides / "hooks/ebb.sh").write_text("#!/bin/sh\necho flow\n")
+    trust(machine, "tides")
+    assert "overlay:tides: path 1.0.0, other content" in machine.ok("resolve").out
+    assert "overlay:tides: path 1.0.0, other content" in machine.ok("diff").out
+
+
+@pytest.mark.parametrize(
+    ("answers", "consents"),
+    [(["y"], True), (["maybe", "l", "YES"], True), (["n"], False), ([""], False), (["l", "no"], False)],
+)
+def test_only_a_yes_is_one(answers: list[str], consents: bool) -> None:
+    told: list[str] = []
+    lines = iter(f"{a}\n" for a in answers)
+    assert confirmed(told.append, lambda: next(lines), ["a.md"]) is consents
+    assert ("  a.md" in told) is ("l" in answers)
