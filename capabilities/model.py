@@ -159,6 +159,8 @@ class Runtime(Capability, frozen=True, kw_only=True):
 
     `artifact_layout`, `native_skills`, `skills_read`, `commands_read` and `mcp` are keyed by scope (`global`,
     `local`). The folders that a host reads are groups: of each group the first folder that exists is read.
+    `skills_order` are folders of `skills_read`: of skills of one name the host takes that of the first. Empty
+    where nobody knows.
     `roots` maps a declared root name to its home. `local_config_dir` is None where the host has no config
     home. `hook_dialect` is the one that the descriptor names, else it follows from the hook surface.
     `file_rules` are keyed by `root:path`, in which `*` stands for any text without a slash.
@@ -186,6 +188,7 @@ class Runtime(Capability, frozen=True, kw_only=True):
     native_skills: Mapping[str, SkillPlace] = field(default_factory=_empty)
     skills_read: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=_empty)
     commands_read: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=_empty)
+    skills_order: tuple[str, ...] = ()
     roots: Mapping[str, ConfigHome] = field(default_factory=_empty)
     payload: tuple[PayloadPart, ...] = DEFAULT_PAYLOAD
     skill_needs: tuple[SkillNeed, ...] = ()

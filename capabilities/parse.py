@@ -159,6 +159,7 @@ def _runtime(body: Mapping[str, Any], common: dict[str, Any]) -> Runtime:
         native_skills=_places(body.get("nativeSkills", EMPTY)),
         skills_read=_folders_read(body.get("skillsRead", EMPTY)),
         commands_read=_folders_read(body.get("commandsRead", EMPTY)),
+        skills_order=tuple(body.get("skillsOrder", ())),
         roots=MappingProxyType({name: _home(home) for name, home in body.get("roots", {}).items()}),
         payload=tuple(words.PayloadPart(p) for p in body.get("payload", words.DEFAULT_PAYLOAD)),
         skill_needs=tuple(words.SkillNeed(n) for n in body.get("skillNeeds", ())),

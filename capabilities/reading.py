@@ -16,12 +16,14 @@ from .homes import Exists, Surroundings, config_home
 from .model import Runtime
 from .vocabulary import CommandStyle, HomeKind, Root, Scope, Trigger
 
+_Axis = Mapping[str, tuple[tuple[str, ...], ...]]
 _CONFIG, _BELOW = "{config}/", "/**"
 _SIGNS: Mapping[CommandStyle, str] = {CommandStyle.SLASH_HYPHEN: "/", CommandStyle.SHELL_VAR: "$"}
 
 
 class ReadFolder(Struct, frozen=True):
-    """A folder that a host looks in, absolute; `below` says that it looks in folders below it too.
+    """A folder that a host looks in, absolute; `below` says that it looks in folders below it too. Of skills
+    of one name the host takes that of the folder with the lowest `rank`; None where nobody knows.
 
     What a host finds in a folder for a skill is `<name>/SKILL.md`, for a command `<name>.md` or
     `<name>.toml`.
@@ -31,6 +33,7 @@ class ReadFolder(Struct, frozen=True):
     scope: Scope
     path: str
     below: bool
+    rank: int | None = None
 
 
 class HostView(Struct, frozen=True):
@@ -53,32 +56,36 @@ def host_view(runtime: Runtime, environment: Environment, project: str, exists: 
     exists. Folders that cannot be told (no home, a relative variable) are left out.
     """
     around = Surroundings(environment.variables, environment.home, exists, environment.platform)
-    axes = ((Trigger.SKILLS, runtime.skills_read), (Trigger.COMMANDS, runtime.commands_read))
+    order = {name: rank for rank, name in enumerate(runtime.skills_order)}
+    axes: tuple[tuple[Trigger, _Axis, Mapping[str, int]], ...] = (
+        (Trigger.SKILLS, runtime.skills_read, order),
+        (Trigger.COMMANDS, runtime.commands_read, {}),
+    )
     scopes = (Scope.GLOBAL, Scope.LOCAL) if project else (Scope.GLOBAL,)
     return HostView(
         host=runtime.id,
         sign=_SIGNS[runtime.command_style],
         precedence=runtime.trigger_precedence,
         folders=tuple(
-            ReadFolder(kind, scope, path, below)
-            for kind, axis in axes
+            ReadFolder(kind, scope, path, name.endswith(_BELOW), ranks.get(name))
+            for kind, axis, ranks in axes
             for scope in scopes
-            for path, below in _read(axis.get(scope, ()), runtime, around, project)
+            for name, path in _read(axis.get(scope, ()), runtime, around, project)
         ),
     )
 
 
 def _read(
     groups: Sequence[Sequence[str]], runtime: Runtime, around: Surroundings, project: str
-) -> Iterator[tuple[str, bool]]:
+) -> Iterator[tuple[str, str]]:
+    """Each folder that is read: its name in the descriptor, and its path."""
     for group in groups:
-        told = [f for name in group if (f := _folder(name, runtime, around, project)) is not None]
-        yield from told if len(group) == 1 else [f for f in told if around.exists(f[0])][:1]
+        told = [(n, p) for n in group if (p := _folder(n, runtime, around, project)) is not None]
+        yield from told if len(group) == 1 else [f for f in told if around.exists(f[1])][:1]
 
 
-def _folder(name: str, runtime: Runtime, around: Surroundings, project: str) -> tuple[str, bool] | None:
+def _folder(name: str, runtime: Runtime, around: Surroundings, project: str) -> str | None:
     plain = name.removesuffix(_BELOW)
-    below = plain != name
     try:
         if plain.startswith(_CONFIG):
             base = config_home(runtime.config_home, around).path
@@ -87,7 +94,7 @@ def _folder(name: str, runtime: Runtime, around: Surroundings, project: str) -> 
             path = around.expand(plain) if plain.startswith("~/") else around.join(project, plain)
     except GsdlockError:
         return None
-    return (path, below) if around.is_absolute(path) else None
+    return path if around.is_absolute(path) else None
 
 
 def is_present(runtime: Runtime, environment: Environment, exists: Exists) -> bool:

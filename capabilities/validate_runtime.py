@@ -224,6 +224,7 @@ RUNTIME = Record(
         "nativeSkills": _NATIVE_SKILLS,
         "skillsRead": _FOLDERS_READ,
         "commandsRead": _FOLDERS_READ,
+        "skillsOrder": ListOf(READ_PATH, unique=True),
         "roots": _ROOTS,
         "payload": ListOf(choice(words.PayloadPart), unique=True),
         "skillNeeds": ListOf(choice(words.SkillNeed), unique=True),
@@ -243,6 +244,7 @@ def runtime_faults(runtime: Mapping[str, Any]) -> Iterator[Fault]:
     yield from _local_folder_faults(runtime)
     yield from _converter_faults(runtime)
     yield from _alternate_home_faults(runtime)
+    yield from _order_faults(runtime)
 
 
 def _surface_faults(runtime: Mapping[str, Any]) -> Iterator[Fault]:
@@ -294,6 +296,16 @@ def _converter_faults(runtime: Mapping[str, Any]) -> Iterator[Fault]:
                 yield Fault(at, "must name a converter for skills", "null", tuple(words.ConverterName))
             elif kind == words.LayoutKind.KIMI_AGENTS and converter is not None:
                 yield Fault(at, "must be null for kimi-agents", show(converter), ("null",))
+
+
+def _order_faults(runtime: Mapping[str, Any]) -> Iterator[Fault]:
+    """What has an order is read."""
+    groups = [g for scope in record(runtime.get("skillsRead")).values() for g in items(scope)]
+    read = {f for g in groups for f in (items(g) if isinstance(g, list) else (g,)) if isinstance(f, str)}
+    for index, folder in enumerate(items(runtime.get("skillsOrder"))):
+        if isinstance(folder, str) and folder not in read:
+            message = "must be a folder of skillsRead"
+            yield Fault(f"/runtime/skillsOrder/{index}", message, show(folder), tuple(sorted(read)))
 
 
 def _alternate_home_faults(runtime: Mapping[str, Any]) -> Iterator[Fault]:

@@ -2,8 +2,9 @@
 
 A trigger is a name by which a user calls something (`/gsd-help`). A host may find it in several places: as a
 skill and as a command, for all projects and for one, in its own folder and in one that hosts share. Where
-the kinds differ, `triggerPrecedence` says which one it takes; the other is shadowed. Of two of one kind it
-lists both, or takes either by a rule of its own that no descriptor knows.
+the kinds differ, `triggerPrecedence` says which one it takes; the other is shadowed. Of two skills it takes
+the one that comes first by `skillsOrder`; where a descriptor does not know, the host may list both, or take
+either.
 
 A skill goes by the name of its folder, as the rules for SKILL.md want it; a command by its file.
 """
@@ -28,12 +29,13 @@ _COMMAND_ENDINGS = (".md", ".toml")
 
 class Carrier(Struct, frozen=True):
     """One placement that carries a trigger for a host: `path` is the file, `place` the folder that the host
-    looks in and the target that the file is of."""
+    looks in and the target that the file is of, `rank` that of the folder."""
 
     trigger: str
     kind: Trigger
     path: str
     place: Place
+    rank: int | None
 
 
 def shadowing(views: Sequence[HostView], targets: Sequence[Located]) -> tuple[Concern, ...]:
@@ -60,7 +62,7 @@ def _carriers(view: HostView, targets: Sequence[tuple[Located, list[str]]]) -> t
             for path, below in _below(folder.path, paths):
                 name = _NAMES[folder.kind](below, folder)
                 if name and path not in found:
-                    found[path] = Carrier(view.sign + name, folder.kind, path, place)
+                    found[path] = Carrier(view.sign + name, folder.kind, path, place, folder.rank)
     return tuple(found.values())
 
 
@@ -95,20 +97,23 @@ def _of_host(view: HostView, found: Sequence[Carrier], targets: Mapping[str, Loc
     for carrier in found:
         by_trigger[carrier.trigger].append(carrier)
     hidden: dict[tuple[tuple[Place, ...], tuple[Place, ...]], list[str]] = defaultdict(list)
-    doubled: dict[tuple[Place, ...], list[str]] = defaultdict(list)
+    doubled: dict[tuple[tuple[Place, ...], bool], list[str]] = defaultdict(list)
     order = dict.fromkeys((*view.precedence, *Trigger))
     for trigger, several in sorted(by_trigger.items()):
         first = next(kind for kind in order if any(c.kind is kind for c in several))
-        used = tuple(dict.fromkeys(c.place for c in several if c.kind is first))
+        ranks = {c.place: c.rank for c in several if c.kind is first}
+        known = [(rank, place) for place, rank in ranks.items() if rank is not None]
+        decided = len(known) == len(ranks)
+        used = tuple(place for _, place in sorted(known, key=lambda k: k[0])) if decided else tuple(ranks)
         unused = tuple(dict.fromkeys(c.place for c in several if c.kind is not first))
         if unused:
             hidden[used, unused].append(trigger)
         if len(used) > 1:
-            doubled[used].append(trigger)
+            doubled[used, decided].append(trigger)
     for (used, unused), triggers in hidden.items():
         yield _shadowed(view, used, unused, triggers, targets)
-    for used, triggers in doubled.items():
-        yield _twice(view, used, triggers, targets)
+    for (used, decided), triggers in doubled.items():
+        yield _twice(view, used, decided, triggers, targets)
 
 
 def _shadowed(
@@ -138,8 +143,13 @@ def _shadowed(
 
 
 def _twice(
-    view: HostView, places: tuple[Place, ...], triggers: list[str], targets: Mapping[str, Located]
+    view: HostView,
+    places: tuple[Place, ...],
+    decided: bool,
+    triggers: list[str],
+    targets: Mapping[str, Located],
 ) -> Concern:
+    """`decided`: the host takes what is in the first of the places."""
     names = sorted({p.target for p in places})
     ways = [f'skills = "own" for {name}' for name in _to_themselves(view, places, targets)]
     if places[0].kind == Trigger.SKILLS and len(names) > 1:
@@ -148,10 +158,11 @@ def _twice(
         ConcernCode.TWICE,
         view.host,
         f"{view.host} finds {_count(triggers, places[0].kind)} more than once, in "
-        f"{listing([str(p) for p in places])}, and lists all or takes one by a rule of its own",
+        f"{listing([str(p) for p in places])}, and "
+        + ("takes the first" if decided else "lists all or takes one by a rule of its own"),
         _ways(ways) or _keep_off(names),
         tuple(triggers),
-        places,
+        tuple(replace(p, used=p is places[0]) for p in places) if decided else places,
     )
 
 

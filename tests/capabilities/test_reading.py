@@ -70,6 +70,35 @@ def test_a_variable_moves_the_own_folder_only() -> None:
     assert moved == ["/elsewhere/skills/**", "/h/.agents/skills/**"]
 
 
+# Measured on the clients, with a skill of one name in every folder: the one that is listed first to last.
+ORDERS = {
+    "augment": [
+        "/h/.augment/skills/**",
+        "/p/.augment/skills/**",
+        "/h/.claude/skills/**",
+        "/p/.claude/skills/**",
+        "/h/.agents/skills/**",
+        "/p/.agents/skills/**",
+    ],
+    "gemini": ["/p/.agents/skills", "/p/.gemini/skills", "/h/.agents/skills", "/h/.gemini/skills"],
+    "pi": ["/p/.pi/skills/**", "/p/.agents/skills/**", "/h/.pi/agent/skills/**", "/h/.agents/skills/**"],
+}
+
+
+@pytest.mark.parametrize("host", RUNTIMES)
+def test_of_two_skills_the_order_tells_where_it_is_known(host: str) -> None:
+    view = host_view(RUNTIMES[host], environment(), "/p", lambda path: False)
+    known = sorted((f for f in view.folders if f.rank is not None), key=lambda f: f.rank or 0)
+    assert [f.path + ("/**" if f.below else "") for f in known] == ORDERS.get(host, [])
+    assert not known or len(known) == len(seen(host)), "of all or of none"
+
+
+def test_augment_takes_a_command_before_a_skill() -> None:
+    """Measured; of the other hosts nothing else is known than what the vocabulary says."""
+    commands_first = {i for i, r in RUNTIMES.items() if r.trigger_precedence[0] is Trigger.COMMANDS}
+    assert commands_first == {"augment"}
+
+
 def test_without_a_project_nothing_of_one_is_seen() -> None:
     assert seen("claude") == ["/h/.claude/skills", "/p/.claude/skills"]
     assert seen("claude", project="") == ["/h/.claude/skills"]

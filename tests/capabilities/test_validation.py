@@ -200,6 +200,7 @@ PATHS = [
     "/runtime/skillsRead/global/0",
     "/runtime/skillsRead/global/1/1",
     "/runtime/commandsRead/global/0",
+    "/runtime/skillsOrder/0",
     "/runtime/commandsRead/local/0",
     "/runtime/roots/hooks-home/name",
     "/runtime/hostBehaviors/flatCommandDir",
@@ -231,6 +232,7 @@ def full_runtime() -> Any:
     body["nativeSkills"] = {"global": {"destSubpath": "s", "home": ".agents"}, "local": {"destSubpath": "s"}}
     shared = ["~/.config/agents/skills", "~/.agents/skills"]
     body["skillsRead"] = {"global": ["{config}/skills/**", shared], "local": [".demo/skills"]}
+    body["skillsOrder"] = [".demo/skills", "{config}/skills/**"]
     body["commandsRead"] = {"global": ["{config}/commands/**"], "local": [".demo/commands"]}
     body["roots"] = {"hooks-home": {"kind": "dot-home", "name": ".hooks", "env": ["DEMO_HOOKS"]}}
     body["hostBehaviors"] = {
@@ -290,6 +292,20 @@ def test_a_field_of_the_global_scope_only_is_refused_elsewhere(path: str) -> Non
             "env": [],
         }
         assert pointers(data) == ["/runtime/configHome/skillsHome/skillsHome"]
+
+
+@pytest.mark.parametrize(
+    "value", [[], ["~/.x/skills"], ["~/.x/skills", "~/.x/skills"], {}, None, "{home}/x/.."]
+)
+def test_what_is_read_is_a_folder_or_several_of_which_the_first_counts(value: Any) -> None:
+    found = pointers(put(full_runtime(), "/runtime/skillsRead/global/0", value))
+    assert any(p.startswith("/runtime/skillsRead/global/0") for p in found)
+
+
+def test_what_has_an_order_is_read() -> None:
+    data = put(full_runtime(), "/runtime/skillsOrder/0", ".demo/other")
+    assert pointers(data) == ["/runtime/skillsOrder/0"]
+    assert not faults(put(full_runtime(), "/runtime/skillsOrder/0", "~/.agents/skills")), "one of a group"
 
 
 def test_all_entries_with_an_alternate_home_share_it() -> None:

@@ -44,7 +44,8 @@ def test_a_shared_folder_shows_a_host_the_same_skill_twice(with_pack: Machine) -
     assert warnings(with_pack.ok("resolve", "--json")) == expected
     out = with_pack.ok("resolve").out
     home = with_pack.home
-    assert f"{home}/.gemini/skills (target gemini) and {home}/.agents/skills (target codex)" in out
+    both = f"{home}/.agents/skills (target codex) and {home}/.gemini/skills (target gemini)"
+    assert f"{both}, and takes the first" in out
     assert 'skills = "own" for codex or skills = "none" for gemini' in out
     assert warnings(with_pack.ok("status", "--json")) == expected, "of what the lock is going to bring"
     with_pack.ok("apply", "--allow", "high")

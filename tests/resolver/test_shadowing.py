@@ -116,6 +116,22 @@ def test_two_of_one_kind_are_told_with_both_folders() -> None:
     assert all(p.used is None for p in concern.places)
 
 
+def test_where_an_order_is_known_the_first_is_used() -> None:
+    first = ReadFolder(SKILLS, Scope.GLOBAL, "/h/shared", False, rank=0)
+    second = ReadFolder(SKILLS, Scope.GLOBAL, "/h/own", False, rank=1)
+    two = [target("a", GLOBAL_SKILL), target("b", "/h/shared/greet/SKILL.md")]
+    for folders in ((first, second), (second, first)):
+        concern = only(shadowing([view(*folders)], two))
+        assert [(p.folder, p.used) for p in concern.places] == [("/h/shared", True), ("/h/own", False)]
+        assert "/h/shared (target b) and /h/own (target a), and takes the first" in concern.what
+
+
+def test_where_an_order_is_known_for_some_only_nothing_is_claimed() -> None:
+    first = ReadFolder(SKILLS, Scope.GLOBAL, "/h/shared", False, rank=0)
+    two = [target("a", GLOBAL_SKILL), target("b", "/h/shared/greet/SKILL.md")]
+    assert all(p.used is None for p in only(shadowing([view(first, OWN)], two)).places)
+
+
 OURS, THEIRS = "/h/own/greet/SKILL.md", "/h/shared/greet/SKILL.md"
 WAYS = [
     (
