@@ -112,14 +112,15 @@ def difference_data(difference: Difference, describe: Callable[[EntryChange], st
 
 
 def pack_line(pack: PackChange) -> str:
-    """`pack gsd: a@1 -> a@2`."""
+    """`pack gsd: a@1 -> a@2`; an overlay is named as such."""
+    from ..lockfiles.model import OVERLAY_PREFIX
+
+    name = pack.name if pack.name.startswith(OVERLAY_PREFIX) else f"pack {pack.name}"
     before = pack.before.resolved if pack.before else "(none)"
     after = pack.after.resolved if pack.after else "(none)"
     if before == after and pack.before and pack.after:
-        return (
-            f"pack {pack.name}: {after}, other content ({pack.before.tree[7:19]} -> {pack.after.tree[7:19]})"
-        )
-    return f"pack {pack.name}: {before} -> {after}"
+        return f"{name}: {after}, other content ({pack.before.tree[7:19]} -> {pack.after.tree[7:19]})"
+    return f"{name}: {before} -> {after}"
 
 
 def _target_line(target: TargetChange) -> str:

@@ -74,8 +74,8 @@ def _moved(previous: Lock | None, lock: Lock) -> Difference:
     from ..lockfiles.diff import compare
 
     before = {t.name: t for t in previous.targets} if previous else {}
-    packs = previous.packs if previous else ()
-    return compare(before, {t.name: t for t in lock.targets}, packs, lock.packs)
+    inputs = previous.inputs if previous else ()
+    return compare(before, {t.name: t for t in lock.targets}, inputs, lock.inputs)
 
 
 def _report(

@@ -58,7 +58,7 @@ def _filtered(session: Session, targets: Mapping[str, Target]) -> dict[str, Targ
 
 
 def _of_lock(session: Session, lock: Lock) -> Side:
-    return Side(_filtered(session, {t.name: t for t in lock.targets}), lock.packs)
+    return Side(_filtered(session, {t.name: t for t in lock.targets}), lock.inputs)
 
 
 def _present(lock: Lock | None, path: str) -> Lock:
