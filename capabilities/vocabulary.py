@@ -288,7 +288,7 @@ class FileRule(StrEnum):
     versioned: at the top level stands a `version` number.
     servers: each MCP server at the place of the `mcp` axis has a command or an address.
     permission-lists: `permissions` holds its rules as arrays of texts.
-    permission-modes: `permission` is `ask`, `allow` or `deny`, or an object of those, two levels deep at most.
+    permission-modes: `permission` is `ask`, `allow` or `deny`, or an object of those, at most two deep.
     switches: `features` holds true or false, or tables.
     agent-table: `agents` is a table.
     """

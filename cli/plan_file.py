@@ -1,8 +1,8 @@
 """A plan in a file: what an apply would do, and what stood on the disk when that was worked out.
 
 `apply --plan-out FILE` writes it, `apply --plan FILE` does exactly that or refuses. The file is canonical
-JSON and a line of its own digest: `plan-file` (1), `plan` (the digest of the lock's plan), `choices` (the options
-about changed files), and `items`, each with the digests before and after.
+JSON and a line of its own digest: `plan-file` (1), `plan` (the digest of the lock's plan), `choices` (the
+options about changed files), and `items`, each with the digests before and after.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Objection(Struct, frozen=True):
 
 
 Validator = Callable[[bytes | None, bytes], Sequence[Objection]]
-"""What a host has against the second bytes as its settings that it had not against the first (None: no file)."""
+"""What a host has against the second bytes as its settings, and not against the first (None: no file)."""
 
 
 class WantedFile(Struct, frozen=True):
@@ -76,9 +76,9 @@ class Wanted(Struct, frozen=True):
     """What one target shall hold. `roots` are full paths as asked for, by name; `tools` filled interpreters.
 
     `plan` is the digest of the target in the lock, and `plan_bytes` its canonical data, which becomes a blob
-    of that digest (empty where it is one already). `by_hand`
-    leaves all shared files to the user. `outside` says that a project's manifest reaches beyond the project.
-    `third_party` holds the item keys that come from an overlay. `partial` lists item keys that were denied and are left out.
+    of that digest (empty where it is one already). `by_hand` leaves all shared files to the user. `outside`
+    says that a project's manifest reaches beyond the project. `third_party` holds the item keys that come
+    from an overlay. `partial` lists item keys that were denied and are left out.
     """
 
     target: str

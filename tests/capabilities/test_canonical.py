@@ -1,4 +1,4 @@
-"""Canonical JSON: the bytes are those of the standard library's encoder with our settings, whatever the text."""
+"""Canonical JSON: the bytes are those of the standard library with our settings, whatever the text."""
 
 from __future__ import annotations
 
