@@ -255,8 +255,10 @@ class _Receipts:
                 key: Receipt(outcome_of(key[0]) if changes else "unchanged")
                 for key, changes in self._allowed.items()
             }
-            self.messages += ledger.record_outcomes(self.id, closed)
-        self._withdraw()
+            told = ledger.record_outcomes(self.id, closed)
+        self.messages += told
+        if not told:  # else the next command sees to it
+            self._withdraw()
 
     def _withdraw(self) -> None:
         """The receipts need nobody else any more. A folder that is left costs the next command a look."""

@@ -123,15 +123,15 @@ def _targets(store: Store) -> tuple[list[Finding], list[Generation]]:
             path = f"{folder}/generations/{pointed}.json"
             what = f"generation {pointed}, the current one of {shown(slug)}, is not there"
             found.append(Finding("generation", path, f"{slug} {pointed}", what, _start_over(folder), False))
-        for number, error in broken.items():
+        for number, fault in broken.items():
             path = f"{folder}/generations/{number}.json"
-            spare = number != pointed and error.code == "E-GENERATION-CORRUPT"
+            spare = number != pointed and fault.code == "E-GENERATION-CORRUPT"
             fix = (
                 "Use the gsdlock that wrote it."
-                if error.code == "E-GENERATION-VERSION"
+                if fault.code == "E-GENERATION-VERSION"
                 else _start_over(folder)
             )
-            found.append(Finding("generation", path, f"{slug} {number}", error.what, fix, spare))
+            found.append(Finding("generation", path, f"{slug} {number}", fault.what, fix, spare))
         current += [g for n, g in sound.items() if n == pointed]
         former += [g for n, g in sound.items() if n != pointed]
     return found, [*former, *current]

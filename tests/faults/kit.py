@@ -141,7 +141,7 @@ def use(fs: FileSystem) -> None:
     """From now on every command of this process works on `fs`. For children only."""
     import gsdlock.store.filesystem_posix as module
 
-    module.RealFileSystem = lambda: fs  # type: ignore[assignment,misc]
+    vars(module)["RealFileSystem"] = lambda: fs
 
 
 class Machine:
@@ -229,7 +229,8 @@ class Machine:
             os.environ.clear()
             os.environ.update(before[0])
             os.chdir(before[1])
-            sys.argv, module.RealFileSystem = before[2:]  # type: ignore[misc]
+            sys.argv = before[2]
+            vars(module)["RealFileSystem"] = before[3]
         if handles:
             left = [readlink(number) for number in set(os.listdir("/proc/self/fd")) - handles]
             assert not any(left), f"handles were left open: {left}"

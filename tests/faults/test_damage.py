@@ -188,7 +188,8 @@ def right_or_told(ended: Ended, machine: Machine, verb: str, result: Any, before
     if ended.status == result[0]:
         as_without = (home, stripped(pointers)) == (result[1], stripped(result[2]))
         as_it_was = (home, pointers) == before and verb in READING
-        assert as_without or as_it_was, "it claims to be right, and is not"
+        apart = sorted(p for p in {*home, *result[1]} if home.get(p) != result[1].get(p))
+        assert as_without or as_it_was, f"it claims to be right, and is not: {apart} {pointers}"
         return
     told = verb in ("verify", "doctor", "doctor --repair", "status") or CODE.search(ended.text)
     assert told, "neither right nor told"

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_really_out_of_handles(scene: Scene, report: Report) -> None:
     ended_well = 0
     for limit in limits:
         scene.machine.again()
-        ended = scene.machine.run(*scene.words, first=lambda limit=limit: limit_handles(limit))
+        ended = scene.machine.run(*scene.words, first=partial(limit_handles, limit))
         where = f"{scene.name} with {limit} handles"
         assert ended.status == 0 or CODE.search(ended.text), f"{where}: {ended}"
         assert "E-FAULT" not in ended.text, f"{where}: {ended.text}"
