@@ -21,3 +21,18 @@ def test_status_tells_of_a_file_that_the_host_may_not_read(starter: Any) -> None
     assert "may not read" not in starter.ok("status").out
     starter.ok("uninstall", "--allow", "high")
     assert json.loads(settings.read_text()) == {"permissions": {"allow": ["Bash"]}}
+
+
+def test_an_uninstall_tells_what_stays_and_going_back_is_asked_about(starter: Any) -> None:
+    starter.ok("apply", "--allow", "high")
+    skill = starter.home / ".claude/skills/gsdlock/SKILL.md"
+    skill.write_text(skill.read_text() + "my own line\n")
+    ran = starter.ok("uninstall", "--allow", "high")
+    assert f"claude: {skill} stays: you changed it, so it is yours" in ran.out
+    assert skill.read_text().endswith("my own line\n")
+    refused = starter.run("rollback", "--allow", "high")
+    assert refused.status == 4 and "E-COLLISION" in refused.err
+    starter.ok("rollback", "--allow", "high", "--theirs")
+    assert skill.read_text().endswith("my own line\n")
+    assert starter.ok("uninstall", "--json", "--allow", "high").data["staying"] == []
+    assert skill.read_text().endswith("my own line\n")
