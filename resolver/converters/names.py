@@ -74,8 +74,8 @@ def name_directory(text: str, to: Directory) -> str:
 
 def name_here(text: str, runtime: Runtime, scope: str) -> str:
     """The host's own directory of the user as the one of the project, in text of a local target: what the
-    text does is meant for the install that it belongs to. Only where both have the same name, so that no other
-    host's directory is taken for it."""
+    text does is meant for the install that it belongs to. Only where both have the same name, so that no
+    other host's directory is taken for it."""
     name = runtime.config_home.name
     if scope != Scope.LOCAL or runtime.config_home.kind is not HomeKind.DOT_HOME:
         return text
