@@ -166,7 +166,7 @@ def meaning_of(text: str) -> dict[str, Any]:
     from decimal import Decimal
 
     try:
-        return tomllib.loads(text, parse_float=Decimal)
+        meaning = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.S)
         message, line, column = found.groups() if found else (str(error), None, None)
@@ -175,6 +175,23 @@ def meaning_of(text: str) -> dict[str, Any]:
         raise EditFault("duplicate" if twice else "syntax", message, *place) from error
     except RecursionError as error:
         raise EditFault("syntax", "values are nested too deep") from error
+    if _is_deep(meaning):  # dotted keys nest without recursion in the parser
+        raise EditFault("syntax", "values are nested too deep")
+    return meaning
+
+
+_DEEPEST = 100
+
+
+def _is_deep(meaning: Any) -> bool:
+    """Whether values are nested deeper than anybody writes, and than a recursion could follow."""
+    level = [meaning]
+    for _ in range(_DEEPEST):
+        below = [v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list)]
+        level = [value for values in below for value in values]
+        if not level:
+            return False
+    return True
 
 
 # How tomllib begins its messages about a key or a table that was there before.
