@@ -208,11 +208,11 @@ def read_generation(data: Mapping[str, Any]) -> Generation:
             partial=tuple(_text(key) for key in data["partial"]),
             left=_flag(data["left"]),
             returns=None if data["returns"] is None else _number(data["returns"]),
-            receipt=_text(data["receipt"]),
+            receipt=_text(data.get("receipt", "")),  # younger than the format
         )
     except (KeyError, TypeError, ValueError, AttributeError) as fault:
         raise DamagedError(f"not the shape of a generation: {fault!r}") from None
-    if set(data) != {"generation-version", *Generation.__annotations__}:
+    if {*data, "receipt"} != {"generation-version", *Generation.__annotations__}:
         raise DamagedError("has other fields than a generation of this version")
     named = {f.root for f in generation.files} | {e.root for e in generation.edited}
     if not named <= set(generation.roots) or generation.number < 1:

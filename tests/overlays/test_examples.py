@@ -167,7 +167,7 @@ def fault_kit() -> Any:
 
 
 @pytest.mark.parametrize("name", HOSTS)
-@pytest.mark.parametrize("what", ["install", "uninstall"])
+@pytest.mark.parametrize("what", ["install", "upgrade", "rollback", "uninstall"])
 def test_killed_before_any_call_all_is_old_or_all_is_new(
     name: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,14 +183,25 @@ def test_killed_before_any_call_all_is_old_or_all_is_new(
         (folder / SETTINGS[name][0]).write_text(SETTINGS[name][1])
         text = f'[overlays.tides]\npath = "{machine.packs}"\n[overlays.{name}]\npath = "{EXAMPLES}/{name}"\n'
         (machine.project / "gsdlock.toml").write_text(f'{text}[targets.{name}]\nscope = "global"\n')
-        for id_ in ("tides", name):
-            shown = json.loads(machine.ok("overlay", "show", id_, "--json").text)
-            machine.ok("overlay", "trust", id_, "--consent", shown["overlay"]["digest"])
+        consented(machine, "tides", name)
         machine.ok("resolve")
-        if what == "uninstall":
+        if what != "install":
+            machine.ok("apply", "--locked", *critical)
+        if what in ("upgrade", "rollback"):
+            for file in [p for p in machine.packs.rglob("*") if p.suffix in (".md", ".sh")]:
+                file.write_text(f"{file.read_text()}\n# The next version.\n")
+            consented(machine, "tides")
+            machine.ok("resolve")
+        if what == "rollback":
             machine.ok("apply", "--locked", *critical)
 
-    words = ("apply", "--locked", *critical) if what == "install" else ("uninstall", *critical)
+    def consented(machine: Any, *ids: str) -> None:
+        for id_ in ids:
+            shown = json.loads(machine.ok("overlay", "show", id_, "--json").text)
+            machine.ok("overlay", "trust", id_, "--consent", shown["overlay"]["digest"])
+
+    verbs = {"rollback": ("rollback", *critical), "uninstall": ("uninstall", *critical)}
+    words = verbs.get(what, ("apply", "--locked", *critical))
     scenes: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {name: (prepare, words)}
     monkeypatch.setattr(kit, "SCENES", scenes)
     scene = kit.play(name, tmp_path / "scene")
