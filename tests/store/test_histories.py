@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+import yaml
 from gsdlock.capabilities.canonical import sha256_digest
-from gsdlock.lockfiles.model import EditOp
+from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.choices import PreflightError
 from gsdlock.store.filesystem_posix import RealFileSystem
 from gsdlock.store.restore import going_back
@@ -33,33 +39,133 @@ class Unflushed(RealFileSystem):
         return True
 
 
+@dataclass(frozen=True)
+class Shared:
+    """A file that the user and two of our targets write in: how each of them does it, and how it is read.
+
+    `entry(target, command)` is an edit without its file; `rewritten(text, n, whole)` is the text with the
+    user's value n (and, where `whole`, without what is ours); `read(text)` is that value and our commands.
+    """
+
+    file: str
+    format: EditFormat
+    begins: tuple[str, ...]
+    entry: Callable[[str, str], tuple[EditOp, str, Any]]
+    rewritten: Callable[[str, int, bool], str]
+    read: Callable[[str], tuple[int, list[str]]]
+
+
+def json_rewritten(text: str, number: int, whole: bool) -> str:
+    data = json.loads(text.replace("// mine", "") or "{}")
+    data["mine"] = number
+    if whole:
+        data.pop("hooks", None)
+    return json.dumps(data, indent=3)
+
+
+def json_read(text: str) -> tuple[int, list[str]]:
+    data = json.loads(text.replace("// mine", "") or "{}")
+    return data.get("mine", 0), [entry["c"] for entry in data.get("hooks", {}).get("Stop", [])]
+
+
+def lines_rewritten(comment: str, mine: str) -> Callable[[str, int, bool], str]:
+    """The user writes their value on the first line, or begins anew with it."""
+
+    def rewritten(text: str, number: int, whole: bool) -> str:
+        kept = [line for line in text.splitlines(keepends=True) if not line.startswith(mine.split("%")[0])]
+        return f"{comment}{mine % number}\n" + ("" if whole else "".join(kept).removeprefix(comment))
+
+    return rewritten
+
+
+def toml_read(text: str) -> tuple[int, list[str]]:
+    data = tomllib.loads(text)
+    return data.get("mine", 0), [entry["c"] for entry in data.get("hooks", [])]
+
+
+def yaml_read(text: str) -> tuple[int, list[str]]:
+    data = yaml.safe_load(text) or {}
+    return data.get("mine", 0), [entry["c"] for entry in (data.get("hooks") or {}).get("Stop", [])]
+
+
+def markdown_read(text: str) -> tuple[int, list[str]]:
+    lines = text.splitlines()
+    mine = [int(line.removeprefix("mine ")) for line in lines if line.startswith("mine ")]
+    for name in TARGETS:
+        begins, ends = (lines.count(f"<!-- {word} gsdlock:{name} -->") for word in ("BEGIN", "END"))
+        assert begins == ends <= 1
+    return max(mine, default=0), []
+
+
+def appended(at: str) -> Callable[[str, str], tuple[EditOp, str, Any]]:
+    return lambda target, command: (EditOp.APPEND_UNIQUE, at, {"c": command})
+
+
+SHARED = [
+    Shared(
+        "settings.json",
+        EditFormat.JSONC,
+        ("", '{"mine": 0}\n', '{\n  // mine\n  "mine": 0\n}\n'),
+        appended("/hooks/Stop"),
+        json_rewritten,
+        json_read,
+    ),
+    Shared(
+        "config.toml",
+        EditFormat.TOML,
+        ("", "mine = 0\n", '# mine\nmine = 0\n\n[other]\nx = "y" # z\n'),
+        appended("/hooks"),
+        lines_rewritten("# mine\n", "mine = %d"),
+        toml_read,
+    ),
+    Shared(
+        "config.yaml",
+        EditFormat.YAML,
+        ("", "mine: 0\n", "# mine\nmine: 0\nother:\n  - x   # z\n"),
+        appended("/hooks/Stop"),
+        lines_rewritten("# mine\n", "mine: %d"),
+        yaml_read,
+    ),
+    Shared(
+        "AGENTS.md",
+        EditFormat.MARKDOWN,
+        ("", "mine 0\n", "# Mine\n\nmine 0\n\n```sh\n<!-- BEGIN gsdlock:three -->\n```"),
+        lambda target, command: (EditOp.BLOCK, f"gsdlock:{target}", f"Say {command}.\n"),
+        lines_rewritten("# Mine\n", "mine %d"),
+        markdown_read,
+    ),
+]
+
 files = st.dictionaries(st.sampled_from(PATHS), st.sampled_from(["v1", "v2"]), max_size=4)
 hooks = st.lists(st.sampled_from(COMMANDS), unique=True, max_size=2)
 sayings = st.sampled_from([{}, {}, {"ours": ["*"]}, {"theirs": ["*"]}, {"adopt": ["*"]}])
 
 
-def machine(kind: Any) -> type[RuleBasedStateMachine]:
-    """The histories, played in worlds of `kind`."""
+def machine(kind: Any, shared: Shared) -> type[RuleBasedStateMachine]:
+    """The histories, played in worlds of `kind` with one kind of shared file."""
 
     class Histories(RuleBasedStateMachine):
-        @initialize(text=st.sampled_from(["", '{"mine": 0}\n', '{\n  // mine\n  "mine": 0\n}\n']))
+        @initialize(text=st.sampled_from(shared.begins))
         def begin(self, text: str) -> None:
             self.folder = Path(tempfile.mkdtemp())
             for part in ("home", "data", "state"):
                 (self.folder / part).mkdir(mode=0o700)
             self.world = kind(self.folder / "home", self.folder / "data", self.folder / "state", Unflushed())
             self.written = 0
+            self.mine = 0  # the user's value in the shared file
             self.users: dict[Path, str] = {}  # what the user wrote and has not changed or removed since
             self.theirs: set[Path] = set()  # folders that held something of the user's
             if text:
                 self.world.root.mkdir()
-                (self.world.root / "settings.json").write_text(text)
+                (self.world.root / shared.file).write_text(text)
 
         @rule(name=st.sampled_from(TARGETS), files=files, hooks=hooks, said=sayings)
         def apply(self, name: str, files: dict[str, str], hooks: list[str], said: dict[str, Any]) -> None:
-            edits = [("settings.json", EditOp.APPEND_UNIQUE, "/hooks/Stop", {"c": c}) for c in hooks]
+            edits = [(shared.file, *shared.entry(name, command)) for command in hooks]
+            if shared.format is EditFormat.MARKDOWN:
+                edits = edits[:1]  # a target has one block
             plan = {p: (text, 0o755 if p.endswith(".sh") else 0o644) for p, text in files.items()}
-            self.transact(self.world.wanted(plan, edits, target=name), **said)
+            self.transact(self.world.wanted(plan, edits, target=name, format=shared.format), **said)
 
         @rule(name=st.sampled_from(TARGETS), said=sayings)
         def leave(self, name: str, said: dict[str, Any]) -> None:
@@ -90,15 +196,11 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
 
         @rule(whole=st.booleans())
         def user_edits_settings(self, whole: bool) -> None:
-            place = self.world.root / "settings.json"
+            place = self.world.root / shared.file
             if place.exists():
-                text = place.read_text().replace("// mine", "")
-                data = json.loads(text or "{}")
                 self.written += 1
-                data["mine"] = self.written
-                if whole:
-                    data.pop("hooks", None)
-                place.write_text(json.dumps(data, indent=3))
+                place.write_text(shared.rewritten(place.read_text(), self.written, whole))
+                self.mine = self.written
 
         def transact(self, *changes: Any, **said: Any) -> None:
             """One transaction: all or nothing, and whatever of the user's goes is in the store."""
@@ -123,11 +225,10 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
 
         @invariant()
         def the_settings_parse_and_the_users_value_is_there(self) -> None:
-            place = self.world.root / "settings.json"
-            if place.exists() and place.read_text():
-                data = json.loads(place.read_text().replace("// mine", ""))
-                assert data.get("mine", 0) >= 0
-                commands = [entry["c"] for entry in data.get("hooks", {}).get("Stop", [])]
+            place = self.world.root / shared.file
+            if place.exists():
+                mine, commands = shared.read(place.read_text())
+                assert mine == self.mine
                 assert len(commands) == len(set(commands))
 
         def teardown(self) -> None:
@@ -138,7 +239,7 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
             for path in PATHS:
                 place = self.world.root / path
                 assert not place.is_file() or place.read_text() not in ("v1", "v2")
-            place = self.world.root / "settings.json"
+            place = self.world.root / shared.file
             if place.exists():
                 assert "ours-" not in place.read_text()
             # A folder that held something of the user's when we left it is theirs, also once it is empty.
@@ -149,12 +250,14 @@ def machine(kind: Any) -> type[RuleBasedStateMachine]:
     return Histories
 
 
-def test_any_history(world: Any) -> None:
-    # A history is a dozen real transactions, flushes and all: a tenth of what other properties get.
+@pytest.mark.parametrize("shared", SHARED, ids=lambda s: s.format.value)
+def test_any_history(world: Any, shared: Shared) -> None:
+    # A history is a dozen real transactions: few of them, but for a full run.
+    full = os.environ.get("GSDLOCK_FULL") == "1"
     few = settings(
-        max_examples=max(settings().max_examples // 10, 10),
+        max_examples=2000 if full else max(settings().max_examples // 10, 10),
         stateful_step_count=12,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(machine(type(world)), settings=few)
+    run_state_machine_as_test(machine(type(world), shared), settings=few)
