@@ -256,7 +256,7 @@ def test_any_history(world: Any, shared: Shared) -> None:
     full = os.environ.get("GSDLOCK_FULL") == "1"
     few = settings(
         max_examples=2000 if full else max(settings().max_examples // 10, 10),
-        stateful_step_count=12,
+        stateful_step_count=8 if full else 12,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
