@@ -89,6 +89,8 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
     import os
     import sqlite3
 
+    if os.path.exists(f"{path}-journal"):
+        mode = "rw"  # a change was broken off, and sqlite undoes it before it reads
     quoted = "".join(f"%{byte:02x}" for byte in os.fsencode(path))
     connection = sqlite3.connect(
         f"file:{quoted}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY_MILLISECONDS / 1000

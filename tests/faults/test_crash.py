@@ -30,22 +30,33 @@ def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return play(request.param, tmp_path_factory.mktemp("scene"))
 
 
+_FEWER = 10  # changing system calls: what the note takes that is not made at the first look
+
+
 def every(
     scene: Scene, table: str, total: int, most: int, at: Callable[[int], Ended], report: Report
 ) -> None:
-    """Die at each chosen point, and check the promise after it."""
+    """Die at each chosen point, and check the promise after it.
+
+    A run may make a few calls less than the one that was counted: at its end it waits until its files are old
+    enough for a note, and looks again. Where it came to its end before the point, there was nothing to kill.
+    """
     failures: list[str] = []
+    missed = 0
     ended = set()
     points = chosen(range(1, total + 1), most, f"{table}/{scene.name}")
     for point in points:
         scene.machine.again()
         try:
             ended_by = at(point)
+            if not ended_by.killed and ended_by.status == 0 and point > total - _FEWER:
+                missed += 1
+                continue
             assert ended_by.killed, f"point {point} of {total} did not come: {ended_by}"
             ended.add(scene.promise(f"{scene.name}, killed at {point} of {total}"))
         except AssertionError as failure:
             failures.append(str(failure))
-    report(table, f"{scene.name} (of {total})", len(points), len(failures))
+    report(table, f"{scene.name} (of {total})", len(points) - missed, len(failures))
     assert not failures, f"{len(failures)} of {len(points)}:\n" + "\n".join(failures[:5])
     assert len(points) < total or ended == {True, False}
 

@@ -194,6 +194,7 @@ def test_decorators_know_every_method_that_changes_a_disk() -> None:
         "real_path",
         "lstat",
         "read",
+        "read_path",
         "readlink",
     }
     methods = {n for n, v in vars(RealFileSystem).items() if callable(v) and not n.startswith("_")}

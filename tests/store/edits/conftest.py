@@ -129,7 +129,7 @@ class History(Laws):
         current, theirs = data, data
         owned: dict[str, tuple[EntryRecord, ...]] = {"one": (), "two": ()}
         known: Known | None = None
-        exact = True
+        exact, blank = True, False
         for name, *arguments in [*steps, ("apply", "one", []), ("apply", "two", [])]:
             if name == "apply":
                 owner, wanted = arguments
@@ -148,6 +148,8 @@ class History(Laws):
                 text, at_end = arguments
                 # Who ends the last line, and how; and a comment alone keeps the empty object beside it.
                 exact = exact and (not at_end or theirs.endswith(b"\n")) and bool(self.meaning(theirs))
+                # A comment put above what we put first leaves open whose the blank line after it is.
+                blank = blank or not at_end
                 current, theirs = (self._with(d, text, at_end=at_end) for d in (current, theirs))
             elif name == "set" and current is not None and theirs is not None:
                 (key,) = arguments
@@ -161,6 +163,8 @@ class History(Laws):
                 current, theirs = anew(current), anew(theirs)
                 exact = False
         else:
+            if blank and exact:
+                current, theirs = (d and b"".join(filled_lines(d)) for d in (current, theirs))
             self._left(current, theirs, exact=exact)
 
     def check(self, data: bytes, wanted: Sequence[Change]) -> bool:
@@ -181,6 +185,11 @@ class History(Laws):
         assert (self.meaning(current) if current is not None else {}) == (
             self.meaning(theirs) if theirs is not None else {}
         )
+
+
+def filled_lines(data: bytes) -> list[bytes]:
+    """The lines of a document that are not blank."""
+    return [line for line in data.splitlines(keepends=True) if line.strip()]
 
 
 @pytest.fixture(scope="session")
