@@ -2,7 +2,7 @@
 
 GSDLOCK_EXAMPLES is how many examples hypothesis tries of each property; 200 where it is not set, and of the
 properties of edited files 2,000 under GSDLOCK_FULL=1.
-GSDLOCK_FULL=1 (`./script/test --full`, and CI) tries everything that is otherwise chosen by GSDLOCK_SEED: a
+GSDLOCK_FULL=1 (`./script/test --full`) tries everything that is otherwise chosen by GSDLOCK_SEED: a
 new one in each run, printed at its end with the figures of the tests of faults.
 """
 
