@@ -62,10 +62,13 @@ def _outcomes(ledger: Ledger, id: str, done: set[str]) -> dict[tuple[str, str], 
         if event.transaction_id == id and event.intact
         for row in event.payload["items"]
     ]
+    risks: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        if row["allow"]:
+            risks.setdefault((row["target"], row["key"]), set()).add(row["risk"])
     found: dict[tuple[str, str], Outcome] = {}
     for target, key in ledger.allowed(id):
-        risks = {row["risk"] for row in rows if (row["target"], row["key"]) == (target, key) and row["allow"]}
-        if risks == {Risk.READ_ONLY.value}:
+        if risks.get((target, key)) == {Risk.READ_ONLY.value}:
             found[target, key] = Outcome.UNCHANGED
         elif target in done:
             found[target, key] = Outcome.DONE

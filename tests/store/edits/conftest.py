@@ -124,8 +124,14 @@ class History(Laws):
         return st.lists(st.one_of(kinds), min_size=1, max_size=6)
 
     def play(
-        self, data: bytes | None, steps: Sequence[tuple[Any, ...]], anew: Callable[[bytes], bytes]
+        self,
+        data: bytes | None,
+        steps: Sequence[tuple[Any, ...]],
+        anew: Callable[[bytes], bytes],
+        *,
+        open_top: bool = False,
     ) -> None:
+        """`open_top`: a comment put above what we put first leaves open whose the blank line after it is."""
         current, theirs = data, data
         owned: dict[str, tuple[EntryRecord, ...]] = {"one": (), "two": ()}
         known: Known | None = None
@@ -148,8 +154,7 @@ class History(Laws):
                 text, at_end = arguments
                 # Who ends the last line, and how; and a comment alone keeps the empty object beside it.
                 exact = exact and (not at_end or theirs.endswith(b"\n")) and bool(self.meaning(theirs))
-                # A comment put above what we put first leaves open whose the blank line after it is.
-                blank = blank or not at_end
+                blank = blank or (open_top and not at_end)
                 current, theirs = (self._with(d, text, at_end=at_end) for d in (current, theirs))
             elif name == "set" and current is not None and theirs is not None:
                 (key,) = arguments

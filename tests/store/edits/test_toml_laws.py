@@ -156,7 +156,10 @@ def test_any_history(
 ) -> None:
     steps = draw.draw(history.steps([*OURS, *FLAT], ["# note", "# [a] = 'note'"]))
     history(TOML, plain_meaning).play(
-        case[0], steps, lambda d: tomli_w.dumps(tomllib.loads(d.decode("utf-8-sig"))).encode()
+        case[0],
+        steps,
+        lambda d: tomli_w.dumps(tomllib.loads(d.decode("utf-8-sig"))).encode(),
+        open_top=True,
     )
 
 
