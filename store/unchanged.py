@@ -4,9 +4,9 @@
 its mode, size, times and inode. While all of that is the same nothing was written since, and a verb may end
 before it has loaded anything. This module is loaded at each start, so it needs nothing but os and json.
 
-A file that is written twice within one tick of its file system's clock looks the same after both. So a note
-is only made when the youngest file in it is older than two such ticks: whatever is written later has another
-time. (The problem, and the rule, are known from git's index.)
+A file that is written twice within one tick of its file system's clock looks the same after both. So where a
+file was younger than two such ticks when the note was made, the note has the digest of its bytes as well, and
+they are read and compared. (The problem, and the rule, are known from git's index.)
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NOTE_VERSION = 1
 _TICKS = 20_000_000  # nanoseconds: twice the coarsest tick of a file system's clock on Linux
 _TRIES = 4
+_MOST_YOUNG = 64  # files that are read at each look; where more are young, a note waits until they are older
 
 
 def is_unchanged(state: str, key: str, asked: dict[str, str]) -> bool:
@@ -38,7 +39,9 @@ def is_unchanged(state: str, key: str, asked: dict[str, str]) -> bool:
             return False
         limit = note["at"] - _TICKS
         for row in note["files"]:
-            if row[4] >= limit or _row(row[0]) != row:
+            if _row(row[0]) != row[:6]:
+                return False
+            if row[4] >= limit and _digest(row[0]) != row[6]:
                 return False
         return not any(_there(path) for path in note["absent"])
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
@@ -49,9 +52,9 @@ def note_unchanged(
     fs: FileSystem, state: str, key: str, asked: dict[str, str], paths: list[str], absent: list[str]
 ) -> bool:
     """Note that everything is in order now. `paths` are full paths of files that are there, `absent` of files
-    that must not appear. Waits for up to a tenth of a second until the files are old enough.
+    that must not appear. Where many files are young, waits for up to a tenth of a second until they are older.
 
-    False where no note was made (a file is missing, or is written to all the time). Raises `OSError`.
+        False where no note was made (a file is missing, or is written to all the time). Raises `OSError`.
     """
     import time
 
@@ -65,11 +68,17 @@ def note_unchanged(
             rows = [_row(path) for path in dict.fromkeys(paths)]
         except FileNotFoundError:
             return False
-        if all(int(row[4]) < at - _TICKS for row in rows):
+        young = [row for row in rows if int(row[4]) >= at - _TICKS]
+        if len(young) <= _MOST_YOUNG:
             break
         time.sleep(_TICKS / 1e9 + 0.005)
     else:
         return False
+    for row in young:
+        digest = _digest(str(row[0]))
+        if _row(str(row[0])) != row:
+            return False
+        row.append(digest)
     note = {"version": NOTE_VERSION, "asked": asked, "at": at, "files": rows, "absent": absent}
     write_whole(fs, folder, f"{key}.json", json.dumps(note, separators=(",", ":")).encode(), flush=False)
     return True
@@ -100,6 +109,17 @@ def _row(path: str) -> list[str | int]:
         status.st_ctime_ns,
         status.st_ino,
     ]
+
+
+def _digest(path: str) -> str:
+    import hashlib
+
+    with open(path, "rb", opener=_no_waiting) as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def _no_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _there(path: str) -> bool:
