@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import total_ordering
 
 from msgspec import Struct
 
@@ -35,9 +33,7 @@ class RangeError(ValueError):
     """The text is not a version, or not a range."""
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)  # a Struct has comparisons of its own, which refuse
-class Version:
+class Version(Struct, frozen=True):
     """A SemVer version. `prerelease` holds numbers as int and words as str; build metadata is not kept,
     because it has no part in precedence."""
 
@@ -50,8 +46,18 @@ class Version:
     def triple(self) -> tuple[int, int, int]:
         return (self.major, self.minor, self.patch)
 
+    # All four by hand: a Struct has comparisons already, which refuse, so `total_ordering` would add none.
     def __lt__(self, other: Version) -> bool:
         return self._key() < other._key()
+
+    def __le__(self, other: Version) -> bool:
+        return self._key() <= other._key()
+
+    def __gt__(self, other: Version) -> bool:
+        return self._key() > other._key()
+
+    def __ge__(self, other: Version) -> bool:
+        return self._key() >= other._key()
 
     def _key(self) -> tuple[tuple[int, int, int], bool, tuple[tuple[bool, int, str], ...]]:
         words = tuple((isinstance(w, str), w if isinstance(w, int) else 0, str(w)) for w in self.prerelease)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from ..capabilities.errors import Exit, GsdlockError, shown
 from .faults import io_at, io_error
 from .filesystem import open_private
+from .locking import HeldError, locked
 from .statefiles import read_whole, write_whole
 from .store import Store
 
@@ -27,25 +28,20 @@ def exclusive(store: Store, wait: float = DEFAULT_WAIT) -> Iterator[None]:
 
     Raises E-BUSY (status 6) naming the holder, E-IO-….
     """
-    import filelock
-
     path = f"{store.state}/lock"
     with io_at("cannot make", store.state):
         store.fs.close(open_private(store.fs, store.state))
-    lock = filelock.FileLock(path, mode=0o600, thread_local=False)
-    try:
-        lock.acquire(timeout=wait, poll_interval=0.02)
-    except filelock.Timeout:
-        raise _busy(store, wait) from None
-    except OSError as error:
-        raise io_error(error, "cannot lock", path) from error
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path, wait))
+        except HeldError:
+            raise _busy(store, wait) from None
+        except OSError as error:
+            raise io_error(error, "cannot lock", path) from error
         note = {"pid": os.getpid(), "since": store.now(), "command": store.command}
         with contextlib.suppress(OSError):  # only a courtesy to others; a full disk is reported elsewhere
             write_whole(store.fs, store.state, "lock.holder", json.dumps(note).encode(), flush=False)
         yield
-    finally:
-        lock.release()
 
 
 def _busy(store: Store, wait: float) -> GsdlockError:

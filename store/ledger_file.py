@@ -28,6 +28,7 @@ from .ledger_schema import (
     project_plan,
     writing,
 )
+from .locking import HeldError, locked
 
 if TYPE_CHECKING:
     import sqlite3
@@ -96,11 +97,8 @@ def _ensured(fs: FileSystem, handle: int, folder: str, now: Callable[[], str]) -
     if _fault(fs, handle, folder) is None:
         return ()
     # Making and mending are rare and are done by one process at a time, which looks again first.
-    import filelock
-
-    lock = filelock.FileLock(f"{ledger_path(folder)}.lock", timeout=BUSY_MILLISECONDS / 1000, mode=0o600)
     try:
-        with lock:
+        with locked(f"{ledger_path(folder)}.lock", BUSY_MILLISECONDS / 1000):
             fault = _fault(fs, handle, folder)
             if fault is None:
                 return ()
@@ -109,8 +107,8 @@ def _ensured(fs: FileSystem, handle: int, folder: str, now: Callable[[], str]) -
                 _show(fs, handle)
                 return ()
             return (_set_aside(fs, handle, folder, now, fault),)
-    except filelock.Timeout as timeout:
-        raise OSError("another process is making or mending it") from timeout
+    except HeldError as held:
+        raise OSError("another process is making or mending it") from held
 
 
 def _fault(fs: FileSystem, handle: int, folder: str) -> str | None:

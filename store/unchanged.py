@@ -52,7 +52,7 @@ def note_unchanged(
     fs: FileSystem, state: str, key: str, asked: dict[str, str], paths: list[str], absent: list[str]
 ) -> bool:
     """Note that everything is in order now. `paths` are full paths of files that are there, `absent` of files
-    that must not appear. Where many files are young, waits for up to a tenth of a second until they are older.
+    that must not appear. Where many files are young, waits up to a tenth of a second until they are older.
 
         False where no note was made (a file is missing, or is written to all the time). Raises `OSError`.
     """

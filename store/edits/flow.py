@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -18,8 +17,7 @@ _CLOSERS = {"{": "}", "[": "]"}
 _STEPS = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """A member or an item: `lead` `raw` `colon` value `trail` and, if `comma`, a comma.
 
     `lead` is the space and comments since the bracket or the last comma, `trail` those before the comma
@@ -38,8 +36,7 @@ class Item:
     offset: int = -1
 
 
-@dataclass(slots=True)
-class Flow:
+class Flow(Struct):
     """A container: its opening bracket, its items, and the space and comments before its closing one."""
 
     opener: str

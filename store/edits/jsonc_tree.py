@@ -7,10 +7,11 @@ are blanked for it, so that its places are those of the file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from .flow import Flow, Node, Syntax, parse, shallow_container, text_of, value_end
 from .text import place_in
@@ -49,8 +50,7 @@ _EXTENSIONS = re.compile(
 )
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(Struct):
     """A document: its root (None where it holds no value) and the space and comments around it."""
 
     before: str

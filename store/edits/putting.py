@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ...lockfiles.model import EditOp
 from .document import Document
@@ -13,8 +14,7 @@ from .taking import displaced, outside
 from .types import ABSENT, Change, EditFault, Entry
 
 
-@dataclass(slots=True)
-class Putting:
+class Putting(Struct):
     """One `put`: which containers are ours so far, and what stood in those that were empty."""
 
     document: Document

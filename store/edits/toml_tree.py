@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
+
+from msgspec import Struct
 
 from .flow import Item, Syntax, shallow_container, text_of, value_end
 from .meaning import Path
@@ -69,8 +70,7 @@ class Kind(Enum):
     TABLE_ITEM = auto()
 
 
-@dataclass(slots=True)
-class Statement:
+class Statement(Struct):
     """One statement: `lead` (indentation), header or key and value, and `end` (space, comment, end of line).
 
     `item` is the key and its value, `keys` the key of a header. `path` is where it stands in the document:

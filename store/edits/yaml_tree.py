@@ -7,12 +7,11 @@ not used, as an alias has no place of its own in them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .text import place_in
 from .types import EditFault
@@ -29,8 +28,7 @@ class Kind(Enum):
     ALIAS = auto()
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """One node: its text is `text[start:end]`, but for block collections, where `end` is not exact.
 
     `children` are the items, or key, value, key, value. `text` of a scalar is what it says, of an alias the
@@ -72,8 +70,7 @@ class Opaque(Struct, frozen=True):
     value: Any
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(Struct):
     """The root (None where the document holds no node) and the anchors that some alias refers to."""
 
     root: Node | None
