@@ -2,7 +2,7 @@
 
 `apply --plan-out FILE` writes it, `apply --plan FILE` does exactly that or refuses. The file is canonical
 JSON and a line of its own digest: `plan-file` (1), `plan` (the digest of the lock's plan), `choices` (the
-options about changed files), and `items`, each with the digests before and after.
+options about changed files), and `items`, each with the digests before and after and its place.
 """
 
 from __future__ import annotations
@@ -121,12 +121,14 @@ def same_plan(path: str, said: dict[str, Any], lock: Lock) -> Callable[[Sequence
 
 
 def _row(item: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(item[key]) for key in ("target", "key", "op", "risk", "before", "after"))
+    """What an item comes to. Its description names the place on the disk, so a root that lies elsewhere now
+    is seen too."""
+    return tuple(str(item[key]) for key in ("target", "key", "op", "risk", "before", "after", "description"))
 
 
 def _told(row: tuple[str, ...]) -> str:
     from ..capabilities.errors import shown
 
-    target, key, op, _, before, _ = row
+    target, key, op, _, before, _, description = row
     stood = f"{before[:19]}… stands there" if before else "nothing stands there"
-    return shown(f"{target}: {op} {key.split('#sha256:')[0]} ({stood})", 300)
+    return shown(f"{target}: {op} {key.split('#sha256:')[0]} ({stood}): {description}", 400)

@@ -21,6 +21,8 @@ from .faults import io_error
 from .filesystem import FileSystem, is_link, kind_of
 
 _MOST_HANDLES = 64
+_KEPT_ABOVE = 3
+"""How many folders above one that is asked for are kept open with it."""
 
 
 class Pinned(Struct, frozen=True):
@@ -121,8 +123,8 @@ class Ground:
 
     An anchor is added by its resolved path and known by a number from then on. At most 64 folders are held
     open at a time; one that was closed is walked to again, from its anchor, and an anchor whose directory
-    is no longer the one that was pinned is refused. A handle given out stays good for the next dozens of
-    calls: use it at once.
+    is no longer the one that was pinned is refused. A handle given out stays good for the next dozen of
+    calls, however deep they go: use it at once.
 
     `settled`: nobody makes folders here while we look, so one that was missing once is not looked for again.
     """
@@ -167,33 +169,54 @@ class Ground:
     def folder(self, anchor: int, path: str) -> int:
         """A handle of the folder `path` (empty: the anchor). Raises `FileNotFoundError` where it is missing,
         E-CONFINE-LINK, E-CONFINE-KIND (a file is in the way), E-CONFINE-MOVED, and `OSError`."""
-        key = (anchor, path)
-        handle = self._open.get(key)
+        handle = self._open.get((anchor, path))
         if handle is not None:
-            self._open.move_to_end(key)
+            self._open.move_to_end((anchor, path))
             return handle
         if not path:
             return self._open_anchor(anchor)
-        if key in self._missing:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path(anchor, path))
-        above, name = split(path)
-        parent = self.folder(anchor, above)  # kept too: what lies beside this one needs it
-        try:
-            return self._keep(key, self.fs.open_dir(parent, name))
-        except FileNotFoundError:
-            if self._settled:
-                self._missing.add(key)
-            raise
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
-                raise self._in_the_way(parent, name, anchor, path) from error
-            raise
+        below: list[str] = []  # what is to be opened: the path itself, and folders above it
+        while handle is None:
+            if (anchor, path) in self._missing:
+                self._missing.update((anchor, step) for step in below)
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path(anchor, path))
+            below.append(path)
+            path = split(path)[0]
+            handle = self._open.get((anchor, path))
+            if handle is not None:
+                self._open.move_to_end((anchor, path))
+            elif not path:
+                handle = self._open_anchor(anchor)
+        passing = False
+        while below:
+            parent, step = handle, below.pop()
+            try:
+                handle = self.fs.open_dir(parent, split(step)[1])
+            except FileNotFoundError:
+                if self._settled:
+                    self._missing.update((anchor, missing) for missing in (step, *below))
+                raise
+            except OSError as error:
+                if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
+                    raise self._in_the_way(parent, split(step)[1], anchor, step) from error
+                raise
+            finally:
+                if passing:
+                    self.fs.close(parent)
+            # Kept are the nearest ones too, for what lies beside; but not all of a deep path, since each that
+            # is kept may take the place of one that was given out a moment ago.
+            passing = len(below) > _KEPT_ABOVE
+            if not passing:
+                self._keep((anchor, step), handle)
+        return handle
 
     def look(self, anchor: int, path: str) -> os.stat_result | None:
         """The status of `path`, no link followed; None where it, or a folder on its way, is missing."""
         folder, name = split(path)
         if not name:
             return self.fs.stat_dir(self.folder(anchor, ""))
+        if (anchor, folder) in self._missing:
+            return None
         try:
             return self.fs.lstat(self.folder(anchor, folder), name)
         except FileNotFoundError:

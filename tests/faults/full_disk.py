@@ -10,7 +10,8 @@ from pathlib import Path
 
 from gsdlock.store.filesystem_posix import RealFileSystem
 
-from .kit import Scene, chosen, play
+from .points import chosen
+from .scenes import Scene, play
 
 PAGE = 4096
 SCENES = ("first install", "upgrade", "uninstall", "with edits")

@@ -7,7 +7,6 @@ result that it has without the damage. `doctor` finds the damage, names it, and 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,23 +15,13 @@ from typing import Any
 import pytest
 from gsdlock.store.filesystem_decorators import Faulty
 
-from .kit import (
-    ALLOW,
-    FULL,
-    LOCKED,
-    SCENES,
-    Ended,
-    Machine,
-    Report,
-    Unflushed,
-    chosen,
-    tree,
-    upgraded,
-    warm_up,
-)
-from .test_crash import die
-
-CODE = re.compile(r"gsdlock: (E-[A-Z]+-[A-Z-]+): ")
+from .children import Ended, Unflushed, warm_up
+from .dying import die
+from .folders import tree
+from .machine import Machine
+from .points import FULL, Report, chosen
+from .scenes import ALLOW, LOCKED, SCENES, upgraded
+from .sweeps import CODE
 
 
 def flipped(path: Path) -> None:

@@ -3,76 +3,35 @@ and once the fault is over the same command succeeds."""
 
 from __future__ import annotations
 
-import errno
 import os
-import re
 import shutil
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from gsdlock.store.filesystem_decorators import Faulty
 
-from .kit import FOLLOW, FULL, SCENES, SEED, Report, Scene, Unflushed, chosen, play
+from .apart import Apart
+from .full_disk import SCENES as FULL_SCENES
+from .points import FULL, SEED, Report, chosen
+from .scenes import ALL_SCENES, FOLLOW
+from .sweeps import CODE, failed, scene_of
 
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EMFILE", "EXDEV", "EINTR")
-EVERY_KIND = ("first install", "upgrade", "with edits")
-"""Scenes in which each kind of error comes at each call; in the others each call gets one, in turn."""
-CODE = re.compile(r"gsdlock: (E-[A-Z]+-[A-Z-]+): ")
-
-
-@pytest.fixture(scope="module", params=SCENES)
-def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    return play(request.param, tmp_path_factory.mktemp("scene"))
+CHOSEN = 5
+"""At so many calls each error comes to each scene in a run that is not full."""
 
 
 @pytest.mark.parametrize("kind", ERRORS)
+@pytest.mark.parametrize("name", ALL_SCENES)
 def test_an_error_at_any_call_is_told_and_everything_stands_as_before(
-    scene: Scene, kind: str, report: Report
+    name: str, kind: str, apart: Apart, stage: Path, report: Report
 ) -> None:
-    machine, counting = scene.machine, Faulty(Unflushed(), at=0)
-    machine.again()
-    machine.here(*scene.words, fs=counting)
-    total, failures, told = counting.calls, list[str](), 0
-    turn = ERRORS.index(kind)
-    points = [
-        point for point in range(1, total + 1) if scene.name in EVERY_KIND or point % len(ERRORS) == turn
-    ]
-    points = chosen(points, 5, f"{kind}/{scene.name}")
-    for point in points:
-        try:
-            told += failing(scene, point, total, kind)
-        except AssertionError as failure:
-            failures.append(str(failure))
-    report(f"{kind} at a call", f"{scene.name} (of {total})", len(points), len(failures))
-    assert not failures, f"{len(failures)} of {len(points)}:\n" + "\n".join(failures[:5])
-    assert told or len(points) < total // 2
-
-
-def failing(scene: Scene, point: int, total: int, kind: str) -> bool:
-    """One error at one call; whether the command told of it (some it can do without)."""
-    machine, fs = scene.machine, Faulty(Unflushed(), point, getattr(errno, kind))
-    machine.again()
-    ended = machine.here(*scene.words, fs=fs)
-    where = f"{scene.name}, {kind} at {point} of {total} ({fs.failed})"
-    if ended.status == 0:
-        # Only cleaning up may be left to the next command.
-        assert machine.current() == scene.new[1], f"{where}: said to be done, and is not"
-        assert files(machine.tree()) == files(scene.new[0]), f"{where}: said to be done, and is not"
-    else:
-        assert ended.status in (3, 4, 5) and CODE.search(ended.text), f"{where}: {ended.text}"
-        if machine.untouched():
-            return True  # and what follows from there is known
-    scene.promise(where, here=True)
-    return ended.status != 0
-
-
-def files(found: dict[str, Any]) -> dict[str, Any]:
-    """The files and links of a tree, but for those in staging folders."""
-    return {p: what for p, what in found.items() if what[0][:4] != "0o40" and "/.gsdlock-" not in p}
+    swept = apart(failed, name, kind, CHOSEN, stage)
+    report(f"{kind} at a call", f"{name} (of {swept.total})", swept.tried, len(swept.failures))
+    assert not swept.failures, f"{len(swept.failures)} of {swept.tried}:\n" + "\n".join(swept.failures[:5])
+    assert swept.tried < swept.total or swept.ended[0], "some cannot be done without"
 
 
 # -- a disk that is really full --------------------------------------------------------------------------
@@ -115,23 +74,28 @@ def test_a_disk_that_is_full(tmp_path: Path, report: Report) -> None:
     assert len(done.stdout.splitlines()) == len(FULL_SCENES), done.stdout
 
 
-FULL_SCENES = ("first install", "upgrade", "uninstall", "with edits")
-
-
-def test_really_out_of_handles(scene: Scene, report: Report) -> None:
+@pytest.mark.parametrize("name", ALL_SCENES)
+def test_really_out_of_handles(name: str, apart: Apart, stage: Path, report: Report) -> None:
     """With a limit of so many open files, whatever opens them."""
-    limits = chosen(range(4, 40), 4, f"handles/{scene.name}")
+    tried, well = apart(short_of_handles, name, stage)
+    report("with few handles", name, tried, 0)
+    assert well < tried or tried < 36
+
+
+def short_of_handles(name: str, stage: Path) -> tuple[int, int]:
+    """How many limits were tried, and with how many of them the command succeeded."""
+    scene = scene_of(name, stage)
+    limits = chosen(range(4, 40), 4, f"handles/{name}")
     ended_well = 0
     for limit in limits:
         scene.machine.again()
         ended = scene.machine.run(*scene.words, first=partial(limit_handles, limit))
-        where = f"{scene.name} with {limit} handles"
+        where = f"{name} with {limit} handles"
         assert ended.status == 0 or CODE.search(ended.text), f"{where}: {ended}"
         assert "E-FAULT" not in ended.text, f"{where}: {ended.text}"
         ended_well += ended.status == 0
         scene.promise(where)
-    report("with few handles", scene.name, len(limits), 0)
-    assert ended_well < len(limits) or len(limits) < 36
+    return len(limits), ended_well
 
 
 def limit_handles(most: int) -> None:
@@ -141,9 +105,15 @@ def limit_handles(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def test_what_follows_is_the_same_command(scene: Scene) -> None:
+def test_what_follows_is_the_same_command(apart: Apart, stage: Path) -> None:
     """The promise runs a following apply; it is not one that would succeed whatever stands there."""
-    scene.machine.again()
     assert "--locked" in FOLLOW
+    assert apart(without_a_lock, stage) == 3
+
+
+def without_a_lock(stage: Path) -> int | None:
+    """The exit status of the following apply where the lock is gone."""
+    scene = scene_of("upgrade", stage)
+    scene.machine.again()
     (scene.machine.project / "gsdlock.lock").unlink()
-    assert scene.machine.here(*FOLLOW).status == 3
+    return scene.machine.here(*FOLLOW).status

@@ -10,7 +10,7 @@ import pytest
 from gsdlock.store.edits import editor
 
 from .fuzz import CORPUS, EDITED, TARGETS, mutated, one, shown_input, work
-from .kit import FULL, SEED, Report
+from .points import FULL, SEED, Report
 
 INPUTS = 300
 SECONDS = 60.0 if FULL else 0.0

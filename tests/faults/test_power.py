@@ -31,8 +31,9 @@ from gsdlock.store.survey import TargetChange
 from gsdlock.store.transaction import run
 from gsdlock.store.wanted import wanted_from_lock
 
-from .disk import Disk, PlainDisk
-from .kit import FULL, NOTES, SEED, SETTINGS, Report
+from .disk import Careless, Disk, PlainDisk
+from .points import FULL, SEED, Report
+from .scenes import NOTES, SETTINGS
 
 HOME = "/home/u"
 FEW = 5
@@ -49,14 +50,20 @@ class Place:
     state: str
     home: str = HOME
     data: str = "/own/data"
+    forgets: Callable[[str, str], bool] | None = None
+    """Which flushes are left out, by the state folder and the path (see `test_flushes`)."""
 
     @property
     def store(self) -> Store:
-        fs: FileSystem = self.disk
+        fs: FileSystem = self.disk if self.forgets is None else Careless(self.disk, self.omitted)
         blobs = Blobs(fs, self.data)
         return Store(
             fs, blobs, self.state, self.home, os.geteuid(), lambda: "2026-01-01T00:00:00.000Z", "apply"
         )
+
+    def omitted(self, path: str) -> bool:
+        """Whether the flush of what is at a path is left out."""
+        return self.forgets is not None and self.forgets(self.state, path)
 
     def version(self, number: int, target: str = "host") -> TargetChange:
         """A version of a plan: files that stay, change, come and go, and an entry in a shared file."""

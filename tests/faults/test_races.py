@@ -17,7 +17,10 @@ from gsdlock.store.filesystem_posix import RealFileSystem
 from gsdlock.store.journal import Journals
 from gsdlock.store.survey import TargetChange
 
-from .kit import FULL, LOCKED, Machine, Report, to_upgrade, warm_up
+from .children import warm_up
+from .machine import Machine
+from .points import FULL, Report
+from .scenes import LOCKED, to_upgrade
 from .test_power import Place
 
 SWAPS = 10_000 if FULL else 1000

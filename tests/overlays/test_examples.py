@@ -1,19 +1,16 @@
-"""The two worked examples: hosts of somebody else, installed into, moved on, gone back on and left."""
+"""The two worked examples: hosts of somebody else, installed into, moved on, gone back on and left.
+
+The suites of crashes, errors and confinement run on them as on a first-party host: `tests/faults/hosts.py`.
+"""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import shutil
-import signal
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gsdlock.store.filesystem_decorators import Faulty
 
 from .conftest import EXAMPLES, digest_of, install, trust, write_feature
 
@@ -119,13 +116,54 @@ def test_the_users_own_server_of_that_name_stays(host: str, machine: Any) -> Non
     assert (machine.home / f".config/{host}/{file}").read_text() == mine
 
 
-def test_a_root_behind_a_link_to_keys_is_refused_at_apply(host: str, machine: Any) -> None:
+def ways(*words: str) -> list[list[str]]:
+    """A command with everything that a user can say for it."""
+    return [[*words, "--allow", "critical"], [*words, "--unsafe-auto-allow"]]
+
+
+@pytest.mark.parametrize("linked_home", [False, True], ids=["a home", "a home behind a link"])
+def test_29_a_root_behind_a_link_to_keys_is_vetoed_whatever_anybody_says(
+    host: str, machine: Any, linked_home: bool
+) -> None:
+    """Every item of the plan is denied by the veto, the other target's too, and that is written down."""
+    machine.own('[policy.all]\nmatch = {}\naction = "allow"\n')
+    if linked_home:
+        machine.home.rename(machine.root / "elsewhere")
+        machine.home.symlink_to("elsewhere")
     (machine.home / ".ssh").mkdir(mode=0o700)
     shutil.rmtree(machine.home / f".config/{host}")
     (machine.home / f".config/{host}").symlink_to("../.ssh")
-    ran = machine.run("apply", "--locked", "--allow", "critical")
-    assert ran.status == 4 and "E-CONFINE-PLACE" in ran.err
-    assert not list((machine.home / ".ssh").iterdir())
+    before = both(machine)
+    for words in [["apply", "--locked", "--dry-run"], *ways("apply", "--locked")]:
+        ran = machine.run(*words)
+        assert ran.status == 4 and "E-CONFINE-PLACE" in ran.err, ran.err
+    assert both(machine) == before and not list((machine.home / ".ssh").iterdir())
+    plans = machine.ok("log", "--json", "--kind", "plan").data["events"]
+    assert len(plans) == 2, "a dry run decides nothing"
+    for plan in plans:
+        items = plan["payload"]["items"]
+        assert {(i["allow"], i["decided_by"]) for i in items} == {(False, "hook-veto:confinement")}
+        assert {i["target"] for i in items} == {host, f"{host}-here"}
+    outcomes = machine.ok("log", "--json", "--kind", "outcomes").data["events"]
+    assert [e["payload"] for e in outcomes] == [{"outcomes": []}] * 2, "none for what was not allowed"
+    assert "hook-veto:confinement" in machine.ok("log", "-v").out
+
+
+def test_29_going_back_through_such_a_link_is_vetoed_too(host: str, machine: Any) -> None:
+    """The record holds the path; what lies there by now is judged anew."""
+    file = SETTINGS[host][0]
+    base = machine.home / f".config/{host}"
+    machine.ok("apply", "--locked", "--allow", "critical")
+    machine.ok("uninstall", "--allow", "critical")
+    (base / file).unlink()
+    base.rmdir()
+    (machine.home / ".gnupg").mkdir(mode=0o700)
+    base.symlink_to("../.gnupg")
+    before = both(machine)
+    for words in ways("rollback"):
+        ran = machine.run(*words)
+        assert ran.status == 4 and "E-CONFINE-PLACE" in ran.err, ran.err
+    assert both(machine) == before and not list((machine.home / ".gnupg").iterdir())
 
 
 def test_two_hosts_share_a_folder_only_where_the_users_own_file_says_so(machine: Any, tmp_path: Path) -> None:
@@ -149,76 +187,3 @@ def test_two_hosts_share_a_folder_only_where_the_users_own_file_says_so(machine:
     machine.ok("resolve", cwd=machine.home)
     machine.ok("apply", "--allow", "critical", cwd=machine.home)
     assert (machine.home / ".codex/heron/skills").is_dir()
-
-
-# -- the crash suite, on these hosts
-
-
-def fault_kit() -> Any:
-    """`tests/faults/kit.py`. `tests` is no package, so the file is loaded by its place."""
-    name = "gsdlock_fault_kit"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, EXAMPLES.parents[1] / "tests/faults/kit.py")
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
-@pytest.mark.parametrize("name", HOSTS)
-@pytest.mark.parametrize("what", ["install", "upgrade", "rollback", "uninstall"])
-def test_killed_before_any_call_all_is_old_or_all_is_new(
-    name: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kit = fault_kit()
-    critical = ("--allow", "critical")
-    monkeypatch.setattr(kit, "FOLLOW", ("apply", "--locked", *critical))
-
-    def prepare(machine: Any) -> None:
-        machine.packs.mkdir(parents=True, exist_ok=True)
-        write_feature(machine.packs, id_="tides", mcpServers=SERVER)
-        folder = machine.home / f".config/{name}"
-        folder.mkdir(parents=True)
-        (folder / SETTINGS[name][0]).write_text(SETTINGS[name][1])
-        text = f'[overlays.tides]\npath = "{machine.packs}"\n[overlays.{name}]\npath = "{EXAMPLES}/{name}"\n'
-        (machine.project / "gsdlock.toml").write_text(f'{text}[targets.{name}]\nscope = "global"\n')
-        consented(machine, "tides", name)
-        machine.ok("resolve")
-        if what != "install":
-            machine.ok("apply", "--locked", *critical)
-        if what in ("upgrade", "rollback"):
-            for file in [p for p in machine.packs.rglob("*") if p.suffix in (".md", ".sh")]:
-                file.write_text(f"{file.read_text()}\n# The next version.\n")
-            consented(machine, "tides")
-            machine.ok("resolve")
-        if what == "rollback":
-            machine.ok("apply", "--locked", *critical)
-
-    def consented(machine: Any, *ids: str) -> None:
-        for id_ in ids:
-            shown = json.loads(machine.ok("overlay", "show", id_, "--json").text)
-            machine.ok("overlay", "trust", id_, "--consent", shown["overlay"]["digest"])
-
-    verbs = {"rollback": ("rollback", *critical), "uninstall": ("uninstall", *critical)}
-    words = verbs.get(what, ("apply", "--locked", *critical))
-    scenes: dict[str, tuple[Callable[[Any], None], tuple[str, ...]]] = {name: (prepare, words)}
-    monkeypatch.setattr(kit, "SCENES", scenes)
-    scene = kit.play(name, tmp_path / "scene")
-    counting = Faulty(kit.Unflushed(), at=0)
-    scene.machine.again()
-    scene.machine.run(*words, fs=counting, last=lambda: counting.calls)
-    total = int(scene.machine.told)
-
-    def die() -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    ends = set()
-    # Every call is tried on first-party hosts, in tests/faults; here some, more of them in a full run.
-    points = kit.chosen(range(1, total + 1), 8, f"overlays/{name}/{what}")
-    for point in points[:: max(len(points) // 40, 1)]:
-        scene.machine.again()
-        ended = scene.machine.run(*words, fs=Faulty(kit.Unflushed(), point, instead=die, torn=True))
-        assert ended.killed, f"{point} of {total}: {ended}"
-        ends.add(scene.promise(f"{name} {what}, killed at {point} of {total}"))
-    assert ends

@@ -199,8 +199,8 @@ def test_few_folders_are_held_open_however_many_are_walked(home: Path) -> None:
         assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_very_deep_tree_is_walked(home: Path) -> None:
-    depth = 400
+def deep(home: Path, depth: int) -> None:
+    """A file at the end of so many folders, deeper than any path that can be given to the system."""
     handles = [FS.open_root(str(home))]
     for _ in range(depth):
         FS.make_dir(handles[-1], "d", 0o755)
@@ -208,5 +208,26 @@ def test_a_very_deep_tree_is_walked(home: Path) -> None:
         FS.close(handles.pop(0))
     FS.create(handles[-1], "file", b"deep", 0o644)
     FS.close(handles[-1])
+
+
+@pytest.mark.parametrize("depth", [60, 400, 2000])
+def test_a_very_deep_tree_is_walked(home: Path, depth: int) -> None:
+    deep(home, depth)
     with Ground(FS) as ground:
         assert ground.read(ground.add(str(home)), "/".join(["d"] * depth) + "/file") == b"deep"
+
+
+@pytest.mark.parametrize("depth", [60, 70, 200])
+def test_a_handle_stays_good_while_a_deep_folder_is_walked_to(home: Path, depth: int) -> None:
+    """What is staged goes from one folder to another: the first must not be closed on the way to the second,
+    since its number would then mean another folder."""
+    deep(home, depth)
+    (home / "bench").mkdir()
+    (home / "bench/file").write_bytes(b"staged")
+    with Ground(FS) as ground:
+        anchor = ground.add(str(home))
+        bench = ground.folder(anchor, "bench")
+        place = ground.folder(anchor, "/".join(["d"] * depth))
+        assert (FS.read(bench, "file"), FS.read(place, "file")) == (b"staged", b"deep")
+        ground.folder(anchor, "/".join(["d"] * (depth // 2)))
+        assert (FS.read(bench, "file"), FS.read(place, "file")) == (b"staged", b"deep")
