@@ -1,4 +1,4 @@
-"""List the receipts: what was decided about each item, by whom, and what came of it.
+"""List the receipts: what was decided about each item and each overlay, by whom, and what came of it.
 
 The ledger is for reading back only: losing it loses no file and blocks no rollback.
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the verb."""
     parser.add_argument("--since", metavar="N", type=_number, default=0, help="only receipts after number N")
-    parser.add_argument("--kind", metavar="KIND", help="only receipts of this kind: plan, outcomes")
+    parser.add_argument("--kind", metavar="KIND", help="only receipts of this kind, such as plan or overlay")
 
 
 def _number(text: str) -> int:
@@ -91,7 +91,33 @@ def _lines(event: Event, verbose: bool) -> list[str]:
     if event.kind == "outcomes":
         results = Counter(row[2] for row in payload["outcomes"])
         return [f"{head}: " + ", ".join(f"{what} {n}" for what, n in sorted(results.items()))]
+    if event.kind == "overlay":
+        return [f"{head}: {_decision_line(payload)}", *(_disclosed(payload) if verbose else ())]
+    if event.kind == "overlay-outcome":
+        return [f"{head}: {payload['outcome']}"]
     return [head]
+
+
+def _decision_line(payload: dict[str, Any]) -> str:
+    from ..capabilities.errors import shown
+
+    said = "allow" if payload["allow"] else "deny"
+    where = "user" if payload["scope"] == "user" else shown(payload["scope"], 200)
+    return (
+        f"{said} {payload['action']} {payload['id']} for {where} ({payload['decided_by']})"
+        f": {payload['digest']}"
+    )
+
+
+def _disclosed(payload: dict[str, Any]) -> list[str]:
+    """What the user was shown when it was decided."""
+    from ..capabilities.errors import shown
+
+    rows = [("from", payload["source"]), ("was", payload["resolved"]), ("signed", payload["signer"])]
+    lines = [f"{name} {shown(text, 300)}" for name, text in rows if text]
+    lines += [f"writes {shown(root, 400)}" for root in payload["roots"]]
+    lines += [f"executes {kind} {name}: {text}" for kind, name, text in payload["surfaces"]]
+    return [f"        {line}" for line in lines]
 
 
 def _item_line(row: dict[str, Any]) -> str:

@@ -11,7 +11,9 @@ verify [ID]     check stored bundles against their digests
 remove ID       forget an installed one; what targets hold of it stays until the next apply
 
 Consent is bound to the digest of the whole bundle: any changed byte asks again. Without a terminal it is
-given with --consent DIGEST, where DIGEST is the one that show prints.
+given with --consent DIGEST, where DIGEST is the one that show prints. Every decision leaves a receipt:
+gsdlock log --kind overlay. Where policy says require-signature, add, update and trust take a bundle only with
+a good signature of somebody whom you trust: SOURCE.sig beside a local one, or --signature FILE.
 
 example: gsdlock overlay add ./zephyr --consent sha256:4f0c…
 """
@@ -41,6 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--integrity", metavar="SHA512", default="", help="archive: its sha512-…")
     parser.add_argument("--project", action="store_true", help="add: declare it in this project's manifest")
     parser.add_argument("--consent", metavar="DIGEST", help="consent to exactly this bundle")
+    parser.add_argument("--signature", metavar="FILE", help="the signature of the bundle: it must be good")
     parser.add_argument("--to", metavar="DIGEST", help="update: an earlier bundle, as list -v shows them")
     parser.add_argument("--revoke", action="store_true", help="trust: take consent back")
     parser.add_argument("--dry-run", action="store_true", help="show what would be asked; change nothing")

@@ -1,23 +1,21 @@
-"""What changes the overlays: add, update, trust, remove. Each reads, shows, asks, then writes in one step."""
+"""What changes the overlays: add, update, trust, remove. Each reads, shows, asks, records, then writes in one
+step."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import TYPE_CHECKING
 
-from .render import Outcome, tell
+from .render import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..capabilities.errors import GsdlockError
     from ..lockfiles.model import LockedPack
     from ..resolver.manifest import PackEntry
     from ..resolver.overlay_disclosure import Disclosure
     from ..resolver.overlays import Overlay
-    from ..store.overlays import Consent, Overlays
+    from ..store.overlays import Overlays
     from .session import Session
 
 
@@ -25,7 +23,9 @@ def add(session: Session, options: argparse.Namespace) -> Outcome:
     """Install an overlay for the user, or declare it in this project's manifest."""
     from ..resolver.overlay_source import parse_source
     from ..resolver.overlays import read_bundle
+    from ..store.overlay_changes import Action, change
     from ..store.overlays import Asked, Installed, read_overlays
+    from .overlay_consent import consenting
 
     entry = parse_source(
         options.subject,
@@ -39,42 +39,56 @@ def add(session: Session, options: argparse.Namespace) -> Outcome:
     declared = bool(options.project)
     session.progress("fetching the overlay")
     overlay = read_bundle(entry, session.environment.cwd, session.sources, None, declared=declared)
-    consented, disclosure = consenting(session, options, overlay, before)
+    given = consenting(session, options, overlay, before, Action.ADD)
     if options.dry_run:
-        return _shown(disclosure, "nothing was changed")
-    overlay.staged.keep()
+        return _shown(given.disclosure, "nothing was changed")
+
+    def first() -> None:
+        overlay.staged.keep()
+        if declared:
+            _declare(session, entry, overlay.id)
+
+    after = given.after
     if declared:
-        _declare(session, entry, overlay.id)
-        write(session, before, consented)
         said = f"declared {overlay.id} in {session.manifest_path}"
     else:
         asked = Asked(entry.kind, entry.spec, entry.version, entry.ref, entry.subdirectory, entry.integrity)
         made = Installed(overlay.id, asked, overlay.pin, session.environment.now())
-        write(session, before, consented.with_installed(made))
+        after = after.with_installed(made)
         said = f"installed {overlay.id} {overlay.capability.version} ({overlay.pin.tree})"
-    return Outcome(0, _data(disclosure), [said, _next_step(overlay)])
+    told = change(session.store, before, after, given.decided, first)
+    return Outcome(0, _data(given.disclosure), [said, *told, _next_step(overlay)])
 
 
 def update(session: Session, options: argparse.Namespace) -> Outcome:
     """Fetch overlays again from where they came from, or go back to an earlier bundle."""
+    from ..capabilities.errors import usage_error
     from ..store.overlays import read_overlays
 
     record = read_overlays(session.store)
     ids = [options.subject] if options.subject else sorted(record.installed)
+    if options.signature is not None and len(ids) != 1:
+        raise usage_error(
+            "E-USAGE", "--signature is of one bundle", "gsdlock overlay update ID --signature FILE"
+        )
     lines: list[str] = []
     rows = []
     for id_ in ids:
-        line, data = _update_one(session, options, id_)
-        lines.append(line)
+        said, data = _update_one(session, options, id_)
+        lines += said
         rows.append(data)
     return Outcome(0, {"overlays": rows}, lines or ["no overlay is installed"])
 
 
-def _update_one(session: Session, options: argparse.Namespace, id_: str) -> tuple[str, dict[str, object]]:
+def _update_one(
+    session: Session, options: argparse.Namespace, id_: str
+) -> tuple[list[str], dict[str, object]]:
     from msgspec.structs import replace
 
     from ..resolver.overlays import read_bundle
-    from ..store.overlays import read_overlays
+    from ..store.overlay_changes import Action, change
+    from ..store.overlays import USER_SCOPE, read_overlays
+    from .overlay_consent import consenting
     from .overlays import entry_of
 
     before = read_overlays(session.store)
@@ -85,32 +99,34 @@ def _update_one(session: Session, options: argparse.Namespace, id_: str) -> tupl
     back = _former(installed.former, options.to, id_) if options.to else None
     session.progress(f"fetching {id_}")
     overlay = read_bundle(entry, "/", session.sources, back, declared=False)
-    if overlay.pin.tree == installed.pin.tree and before.consented("user", id_, overlay.pin.tree):
-        return f"{id_} is up to date", {"id": id_, "digest": overlay.pin.tree, "changed": False}
-    after, _ = consenting(session, options, overlay, before)
-    changed = not options.dry_run
-    if changed:
-        overlay.staged.keep()
+    if overlay.pin.tree == installed.pin.tree and before.consented(USER_SCOPE, id_, overlay.pin.tree):
+        return [f"{id_} is up to date"], {"id": id_, "digest": overlay.pin.tree, "changed": False}
+    given = consenting(session, options, overlay, before, Action.UPDATE)
+    told: tuple[str, ...] = ()
+    if not options.dry_run:
         made = replace(installed, pin=overlay.pin, since=session.environment.now())
-        write(session, before, after.with_installed(made))
+        after = given.after.with_installed(made)
+        told = change(session.store, before, after, given.decided, overlay.staged.keep)
     said = f"{id_}: {installed.pin.resolved} -> {overlay.pin.resolved} ({overlay.pin.tree})"
-    return said, {"id": id_, "digest": overlay.pin.tree, "changed": changed}
+    return [said, *told], {"id": id_, "digest": overlay.pin.tree, "changed": not options.dry_run}
 
 
 def _update_declared(
     session: Session, options: argparse.Namespace, id_: str, before: Overlays
-) -> tuple[str, dict[str, object]]:
+) -> tuple[list[str], dict[str, object]]:
     """The newest bundle of what the manifest declares: consented to here, put into the lock by resolve."""
     from ..resolver.overlays import read_bundle
+    from ..store.overlay_changes import Action, change
+    from .overlay_consent import consenting
 
     entry = declared_entry(session, id_)
     overlay = read_bundle(entry, session.manifest.folder, session.sources, None, declared=True)
-    after, _ = consenting(session, options, overlay, before)
-    if not options.dry_run:
-        overlay.staged.keep()
-        write(session, before, after)
+    given = consenting(session, options, overlay, before, Action.UPDATE)
+    told: tuple[str, ...] = ()
+    if not options.dry_run and given.after != before:
+        told = change(session.store, before, given.after, given.decided, overlay.staged.keep)
     said = f"{id_}: {overlay.pin.resolved}; lock it with gsdlock resolve --upgrade-pack {id_}"
-    return said, {"id": id_, "digest": overlay.pin.tree, "changed": False}
+    return [said, *told], {"id": id_, "digest": overlay.pin.tree, "changed": False}
 
 
 def _former(former: tuple[LockedPack, ...], digest: str, id_: str) -> LockedPack:
@@ -128,34 +144,44 @@ def _former(former: tuple[LockedPack, ...], digest: str, id_: str) -> LockedPack
 
 def trust(session: Session, options: argparse.Namespace) -> Outcome:
     """Consent to what the manifest declares (or what is installed), or take consent back."""
+    from ..store.overlay_changes import Action, change
     from ..store.overlays import read_overlays
+    from .overlay_consent import consenting, decision
     from .overlays import scope_of
 
     before = read_overlays(session.store)
     id_ = options.subject
     if options.revoke:
-        declared = _is_declared(session, id_)
-        after = before.revoked(scope_of(session, declared), id_)
-        if after == before:
+        scope = scope_of(session, _is_declared(session, id_))
+        last = before.last(scope, id_)
+        if last is None:
             raise unknown(id_, "you have not consented to it here")
-        write(session, before, after)
-        return Outcome(0, {"id": id_, "revoked": True}, [f"you no longer consent to {id_} here"])
+        told: tuple[str, ...] = ()
+        if not options.dry_run:
+            decided = decision(session, Action.REVOKE, id_, scope, last.digest, version=last.version)
+            told = change(session.store, before, before.revoked(scope, id_), decided)
+        said = f"you no longer consent to {id_} here" if not options.dry_run else f"would revoke {id_}"
+        return Outcome(0, {"id": id_, "revoked": not options.dry_run}, [said, *told])
     overlay = find(session, id_, before)
-    after, disclosure = consenting(session, options, overlay, before)
+    given = consenting(session, options, overlay, before, Action.TRUST)
     if options.dry_run:
-        return _shown(disclosure, "nothing was changed")
-    overlay.staged.keep()
-    write(session, before, after)
-    return Outcome(0, _data(disclosure), [f"you consent to {id_} as {overlay.pin.tree}"])
+        return _shown(given.disclosure, "nothing was changed")
+    told = ()
+    if given.after != before:
+        told = change(session.store, before, given.after, given.decided, overlay.staged.keep)
+    return Outcome(0, _data(given.disclosure), [f"you consent to {id_} as {overlay.pin.tree}", *told])
 
 
 def remove(session: Session, options: argparse.Namespace) -> Outcome:
     """Forget an installed overlay, and the consents to it."""
-    from ..store.overlays import read_overlays
+    from ..store.overlay_changes import Action, change
+    from ..store.overlays import USER_SCOPE, read_overlays
+    from .overlay_consent import decision
 
     before = read_overlays(session.store)
     id_ = options.subject
-    if id_ not in before.installed:
+    installed = before.installed.get(id_)
+    if installed is None:
         here = _is_declared(session, id_)
         raise unknown(
             id_,
@@ -165,9 +191,20 @@ def remove(session: Session, options: argparse.Namespace) -> Outcome:
             else "it is not installed",
         )
     holding = _holding(session, id_)
+    lines = [f"would remove {id_}"]
     if not options.dry_run:
-        write(session, before, before.without(id_))
-    lines = [f"removed {id_}" if not options.dry_run else f"would remove {id_}"]
+        pin = installed.pin
+        decided = decision(
+            session,
+            Action.REMOVE,
+            id_,
+            USER_SCOPE,
+            pin.tree,
+            source=f"{pin.kind.value} {installed.asked.spec}",
+            resolved=pin.resolved,
+        )
+        told = change(session.store, before, before.without(id_), decided)
+        lines = [f"removed {id_}", *told]
     lines += [
         f"target {name} still holds what it brought: gsdlock uninstall --target {name}" for name in holding
     ]
@@ -229,108 +266,6 @@ def unknown(id_: str, why: str) -> GsdlockError:
     return input_error(
         "E-OVERLAY-UNKNOWN", f"the overlay {shown(id_)}: {why}", "gsdlock overlay list shows what there is."
     )
-
-
-def consenting(
-    session: Session, options: argparse.Namespace, overlay: Overlay, before: Overlays
-) -> tuple[Overlays, Disclosure]:
-    """The record with consent to exactly this bundle, after it was judged and shown; and what was shown.
-
-    Raises E-OVERLAY-CONFLICT, E-OVERLAY-ENGINES, E-CONFINE-PLACE (nobody is asked about what may not be),
-    E-OVERLAY-CONSENT-DIGEST, E-OVERLAY-UNATTENDED, E-OVERLAY-DECLINED.
-    """
-    from .overlay_views import disclose
-
-    disclosure = disclose(session, overlay, before)
-    scope = _scope(session, overlay)
-    if options.dry_run or before.consented(scope, overlay.id, overlay.pin.tree):
-        return before, disclosure
-    by = _ask(options, disclosure, sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty())
-    return before.with_consent(_consent(session, disclosure, scope, by)), disclosure
-
-
-def _ask(options: argparse.Namespace, disclosure: Disclosure, attended: bool) -> str:
-    """How consent was given. Raises where it was not."""
-    from ..capabilities.errors import refused, shown
-    from ..resolver.overlay_disclosure import lines_of
-
-    digest = disclosure.overlay.pin.tree
-    if options.consent is not None:
-        if options.consent == digest:
-            return "flag:--consent"
-        raise refused(
-            "E-OVERLAY-CONSENT-DIGEST",
-            f"you consent to {shown(options.consent, 100)}, and the bundle is {digest}",
-            "Somebody changed it since you read it, or you copied wrongly: read it again.",
-            details=lines_of(disclosure),
-        )
-    if not attended or options.json:
-        raise refused(
-            "E-OVERLAY-UNATTENDED",
-            f"the overlay {shown(disclosure.overlay.id)} needs your consent, and nobody is there to be asked",
-            f"Read what it does. If you want that, run it again with --consent {digest}",
-            details=lines_of(disclosure),
-        )
-    for line in lines_of(disclosure):
-        tell(line)
-    if confirmed(tell, _read_line, sorted(disclosure.overlay.tree.files)):
-        return "terminal"
-    raise refused(
-        "E-OVERLAY-DECLINED",
-        f"you did not consent to {shown(disclosure.overlay.id)}",
-        "Nothing was installed, and nothing was kept.",
-    )
-
-
-def confirmed(write: Callable[[str], None], read: Callable[[], str], files: Sequence[str]) -> bool:
-    """Asks until the answer is yes or no; an empty one is no."""
-    while True:
-        write("Do you want this? [y]es, [n]o, [l]ist all files")
-        match read().strip().lower():
-            case "y" | "yes":
-                return True
-            case "n" | "no" | "":
-                return False
-            case "l" | "list":
-                for path in files:
-                    write(f"  {path}")
-
-
-def _read_line() -> str:
-    line = sys.stdin.readline()
-    if not line:
-        raise KeyboardInterrupt
-    return line
-
-
-def _consent(session: Session, disclosure: Disclosure, scope: str, by: str) -> Consent:
-    from ..store.overlays import Consent
-
-    overlay = disclosure.overlay
-    return Consent(
-        scope=scope,
-        id=overlay.id,
-        digest=overlay.pin.tree,
-        version=overlay.capability.version,
-        surfaces=tuple((s.kind, s.name, s.text) for s in disclosure.surfaces),
-        roots=disclosure.roots,
-        since=session.environment.now(),
-        by=by,
-    )
-
-
-def _scope(session: Session, overlay: Overlay) -> str:
-    from .overlays import scope_of
-
-    return scope_of(session, overlay.declared)
-
-
-def write(session: Session, before: Overlays, after: Overlays) -> None:
-    """Write the record, where it differs."""
-    from ..store.overlays import write_overlays
-
-    if after != before:
-        write_overlays(session.store, before, after)
 
 
 def _declare(session: Session, entry: PackEntry, id_: str) -> None:

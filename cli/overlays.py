@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..capabilities.model import Runtime
     from ..capabilities.registry import Registry
     from ..lockfiles.model import Lock, LockedPack
-    from ..resolver.manifest import PackEntry, TargetEntry
+    from ..resolver.manifest import PackEntry
     from ..resolver.overlays import Given, Overlay
     from ..store.overlays import Asked, Overlays
     from ..store.survey import TargetChange
@@ -118,25 +117,6 @@ def _locked(session: Session) -> Sequence[LockedPack]:
     except GsdlockError:
         return ()
     return lock.overlays if lock is not None else ()
-
-
-def check_host(session: Session, entry: TargetEntry, runtime: Runtime) -> None:
-    """Whether a third-party host's folders are where such a host may write. Raises E-CONFINE-PLACE."""
-    from ..capabilities.registry import BUILTIN
-
-    if session.registry.origin(runtime.id) != BUILTIN:
-        from ..resolver.overlay_roots import check_roots
-
-        check_roots(
-            runtime,
-            entry.scope,
-            session.registry,
-            session.environment,
-            session.manifest.folder,
-            exists=os.path.exists,
-            real=os.path.realpath,
-            shared=entry.share_roots,
-        )
 
 
 def marked(session: Session, changes: Sequence[TargetChange]) -> list[TargetChange]:

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What is or can be signed: its path, the message that stands for it, and where its signature lies."""
+    """What is or can be signed: its path, the message that stands for it, and where its signature lies (empty
+    where there is no such place). `otherwise` is what to do where there is none."""
 
     path: str
     message: bytes
     signature: str
+    otherwise: str = "Look at it with gsdlock diff; whoever is trusted signs it with gsdlock sign."
 
 
 def signed_thing(session: Session, place: str | None) -> Signed:
@@ -44,22 +46,31 @@ def signed_thing(session: Session, place: str | None) -> Signed:
 def check_signature(session: Session, thing: Signed, signers: str | None = None) -> Signer:
     """Whose good signature the thing bears. `signers` names the allowed-signers file, else the setting does.
 
+    Raises `GsdlockError`: as `check_bytes`.
+    """
+    from .session import read_file
+
+    return check_bytes(session, thing, read_file(thing.signature) if thing.signature else None, signers)
+
+
+def check_bytes(session: Session, thing: Signed, data: bytes | None, signers: str | None = None) -> Signer:
+    """Whose good signature `data` is; None where there is none.
+
     Raises `GsdlockError`: E-SIGNATURE-MISSING, E-SIGNATURE-BAD, E-SIGNERS-UNSET, E-USER-FILE-…,
     E-SSH-KEYGEN-ABSENT.
     """
     import tempfile
 
-    from ..capabilities.errors import refused
+    from ..capabilities.errors import refused, shown
     from ..resolver.sources.signatures import MOST_SIGNATURE_BYTES, verify
-    from .session import read_file
 
     allowed = _allowed(session, signers)
-    data = read_file(thing.signature)
     if data is None or len(data) > MOST_SIGNATURE_BYTES:
+        where = f": there is no {shown(thing.signature, 400)}" if thing.signature else ""
         raise refused(
             "E-SIGNATURE-MISSING",
-            f"{thing.path} bears no signature: there is no {thing.signature}",
-            "Look at it with gsdlock diff; whoever is trusted signs it with gsdlock sign.",
+            f"{shown(thing.path, 400)} bears no signature{where}",
+            thing.otherwise,
             where=thing.signature,
         )
     # ssh-keygen reads both from files; copies in a folder of our own cannot be exchanged in between.

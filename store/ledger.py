@@ -32,6 +32,7 @@ from .ledger_schema import (
     check_sound,
     connect,
     is_intact,
+    plan_rows,
     project_outcomes,
     project_plan,
     writing,
@@ -40,7 +41,10 @@ from .ledger_schema import (
 if TYPE_CHECKING:
     import sqlite3
 
-KINDS = ("plan", "outcomes", "ledger-salvaged")
+OVERLAY, OVERLAY_OUTCOME = "overlay", "overlay-outcome"
+"""What the user decided about a third-party capability, and what came of it: see `overlay_changes`."""
+
+KINDS = ("plan", "outcomes", OVERLAY, OVERLAY_OUTCOME, "ledger-salvaged")
 """The kinds of events that gsdlock itself records."""
 
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
@@ -117,7 +121,7 @@ class Ledger:
 
         `transaction_id` is new and not empty. Returns the sequence. Raises E-LEDGER-WRITE (status 4).
         """
-        faulty = [d.decided_by for d in decisions if not is_decided_by(d.decided_by)]
+        faulty = [text for text in {d.decided_by for d in decisions} if not is_decided_by(text)]
         if len(items) != len(decisions) or faulty or not transaction_id:
             raise ValueError(f"not a settled plan: {len(items)} items, {len(decisions)} decisions, {faulty}")
         payload = {
@@ -150,28 +154,30 @@ class Ledger:
         payload: dict[str, Any] = {"outcomes": rows}
         try:
             with writing(self._connection):
-                planned = self._planned(transaction_id)
-                if planned is None:
+                planned = plan_rows(self._connection, transaction_id)
+                allowed = {(target, key) for _, target, key, allow in planned if allow}
+                if not planned:
                     payload["plan"] = "unknown"
                 elif self._is_closed(transaction_id):
                     return ()
-                elif set(planned) != set(outcomes):
-                    raise _mismatch(set(planned), set(outcomes))
+                elif allowed != outcomes.keys():
+                    raise _mismatch(allowed, set(outcomes))
                 event = add_event(self._connection, self._now(), "outcomes", transaction_id, payload)
-                if planned is not None:
-                    project_outcomes(self._connection, event, transaction_id, payload)
+                if planned:
+                    project_outcomes(self._connection, event, transaction_id, payload, planned)
         except (sqlite3.Error, OSError) as fault:
             reason = shown(str(fault), 200)
             return (
                 f"the outcome could not be written down in {self._path}: {reason}; it stands all the same",
             )
-        if planned is None:
+        if not planned:
             return (f"the ledger does not know the plan of {shown(transaction_id)}; its outcome was kept",)
         return ()
 
     def allowed(self, transaction_id: str) -> tuple[Key, ...]:
         """The `(target, key)` of what was allowed in a transaction; empty where that is not known."""
-        return self._planned(transaction_id) or ()
+        rows = plan_rows(self._connection, transaction_id)
+        return tuple(dict.fromkeys((target, key) for _, target, key, allow in rows if allow))
 
     def unfinished(self) -> tuple[str, ...]:
         """The transactions whose plan has no outcomes, oldest first."""
@@ -184,11 +190,6 @@ class Ledger:
     def events(self, since: int = 0, kind: str | None = None) -> tuple[Event, ...]:
         """The events after the sequence number `since`, of one kind or of all, in the order of sequence."""
         return _events(self._connection, since, kind)
-
-    def _planned(self, transaction_id: str) -> tuple[Key, ...] | None:
-        query = "SELECT target, key, allow FROM plan_items WHERE transaction_id = ? ORDER BY position"
-        rows = self._connection.execute(query, (transaction_id,)).fetchall()
-        return tuple(dict.fromkeys((t, key) for t, key, allow in rows if allow)) if rows else None
 
     def _is_closed(self, transaction_id: str) -> bool:
         query = "SELECT 1 FROM events WHERE kind = 'outcomes' AND transaction_id = ?"

@@ -17,7 +17,6 @@ from ..capabilities.canonical import is_digest
 from ..capabilities.errors import missing, shown
 from ..lockfiles.model import LockedPack, PackKind, pack_data
 from .blobs import Blobs
-from .exclusive import DEFAULT_WAIT, exclusive
 from .faults import io_at
 from .statefiles import DamagedError, read_whole, seal, unseal, write_whole
 from .store import Store
@@ -57,7 +56,8 @@ class Consent(Struct, frozen=True):
 
     `digest` is that of the whole bundle (the digest of its tree); `surfaces` what it was told to execute
     (kind, name, text), `roots` where it was told to write, for telling what is new next time. `by` says how
-    consent was given: `terminal` or `flag:--consent`.
+    consent was given: `terminal` or `flag:--consent`. `signature` is the armoured signature that was checked
+    then, empty where none was: it is checked again where this bundle is to come back.
     """
 
     scope: str
@@ -68,17 +68,25 @@ class Consent(Struct, frozen=True):
     roots: tuple[str, ...]
     since: str
     by: str
+    signature: str = ""
 
 
 class Overlays(Struct, frozen=True):
-    """All of the record. `consents` are in the order in which they were given."""
+    """All of the record. `consents` are in the order in which they were given. `receipt` is what the ledger
+    calls the change that made it so: by it one sees afterwards whether a broken-off change was made."""
 
     installed: Mapping[str, Installed] = field(default_factory=dict)
     consents: tuple[Consent, ...] = ()
+    receipt: str = ""
 
     def consented(self, scope: str, id_: str, digest: str) -> bool:
         """Whether the user consented to exactly this bundle at this scope."""
         return any((c.scope, c.id, c.digest) == (scope, id_, digest) for c in self.consents)
+
+    def signature(self, id_: str, digest: str) -> str:
+        """The signature that was checked when this bundle was last consented to, at whatever scope."""
+        given = (c.signature for c in reversed(self.consents) if (c.id, c.digest) == (id_, digest))
+        return next((signature for signature in given if signature), "")
 
     def last(self, scope: str, id_: str) -> Consent | None:
         """The consent that was given last for this overlay at this scope."""
@@ -100,9 +108,8 @@ class Overlays(Struct, frozen=True):
 
     def without(self, id_: str) -> Overlays:
         """The record without an overlay, and without the consents to it at the user's scope."""
-        return Overlays(
-            {i: o for i, o in self.installed.items() if i != id_},
-            tuple(c for c in self.consents if (c.scope, c.id) != (USER_SCOPE, id_)),
+        return replace(
+            self.revoked(USER_SCOPE, id_), installed={i: o for i, o in self.installed.items() if i != id_}
         )
 
     def revoked(self, scope: str, id_: str) -> Overlays:
@@ -132,24 +139,23 @@ def read_overlays(store: Store) -> Overlays:
         ) from None
 
 
-def write_overlays(store: Store, before: Overlays, after: Overlays, wait: float = DEFAULT_WAIT) -> None:
-    """Put `after` in the place of `before` in one step.
+def write_overlays(store: Store, before: Overlays, after: Overlays) -> None:
+    """Put `after` in the place of `before` in one step, for one who holds the lock of the state folder.
 
-    Raises E-BUSY (status 6), E-OVERLAY-MOVED (6) where another gsdlock changed the record in between, E-IO-….
+    Raises E-OVERLAY-MOVED (status 6) where another gsdlock changed the record in between, E-IO-….
     """
     from ..capabilities.errors import Exit, GsdlockError
 
-    with exclusive(store, wait):
-        if read_overlays(store) != before:
-            raise GsdlockError(
-                "E-OVERLAY-MOVED",
-                "another gsdlock changed the overlays while you were being asked; nothing was done",
-                "Look at them again (gsdlock overlay list), then repeat what you did.",
-                status=Exit.BUSY,
-                where=f"{store.state}/{_NAME}",
-            )
-        with io_at("cannot write", f"{store.state}/{_NAME}"):
-            write_whole(store.fs, store.state, _NAME, seal(_data(after)))
+    if read_overlays(store) != before:
+        raise GsdlockError(
+            "E-OVERLAY-MOVED",
+            "another gsdlock changed the overlays while you were being asked; nothing was done",
+            "Look at them again (gsdlock overlay list), then repeat what you did.",
+            status=Exit.BUSY,
+            where=f"{store.state}/{_NAME}",
+        )
+    with io_at("cannot write", f"{store.state}/{_NAME}"):
+        write_whole(store.fs, store.state, _NAME, seal(_data(after)))
 
 
 def _data(overlays: Overlays) -> dict[str, Any]:
@@ -182,9 +188,11 @@ def _data(overlays: Overlays) -> dict[str, Any]:
                 "roots": list(c.roots),
                 "since": c.since,
                 "by": c.by,
+                **({"signature": c.signature} if c.signature else {}),
             }
             for c in overlays.consents
         ],
+        "receipt": overlays.receipt,
     }
 
 
@@ -211,10 +219,11 @@ def _overlays(data: Mapping[str, Any]) -> Overlays:
             roots=tuple(map(str, row["roots"])),
             since=str(row["since"]),
             by=str(row["by"]),
+            signature=str(row.get("signature", "")),
         )
         for row in data["consents"]
     )
-    return Overlays(installed, consents)
+    return Overlays(installed, consents, str(data.get("receipt", "")))
 
 
 def _pin(row: list[str]) -> LockedPack:

@@ -15,6 +15,7 @@ from .store import Store
 
 if TYPE_CHECKING:
     from .ledger import Ledger, Outcome
+    from .overlays import Overlays
 
 
 def close_receipts(store: Store) -> None:
@@ -32,10 +33,32 @@ def close_receipts(store: Store) -> None:
         if read_whole(store.fs, store.state, LEDGER_NAME) is None:
             return
         with open_ledger(store.fs, store.state, store.now) as ledger:
+            close_overlay_receipts(store, ledger)
             unfinished = set(ledger.unfinished())
             done = _targets_done(store, unfinished) if unfinished else {}
             for id in sorted(unfinished):
                 ledger.record_outcomes(id, _outcomes(ledger, id, done.get(id, set())))
+
+
+def close_overlay_receipts(store: Store, ledger: Ledger) -> None:
+    """Write down the outcome of each change of the overlays that has none: the record names the change that
+    made it what it is. For one who holds the lock. Raises E-LEDGER-WRITE, E-OVERLAY-STATE."""
+    from .ledger import OVERLAY, OVERLAY_OUTCOME
+    from .overlays import read_overlays
+
+    closed = {event.transaction_id for event in ledger.events(kind=OVERLAY_OUTCOME)}
+    decided = [event.transaction_id for event in ledger.events(kind=OVERLAY) if event.transaction_id]
+    for id in decided:
+        if id not in closed:
+            outcome = overlay_outcome(read_overlays(store), id)
+            ledger.record(OVERLAY_OUTCOME, {"outcome": outcome}, id)
+
+
+def overlay_outcome(record: Overlays, id: str) -> str:
+    """What came of the change of the overlays that the ledger calls `id`, while no later one was begun."""
+    from .ledger import Outcome
+
+    return (Outcome.DONE if record.receipt == id else Outcome.UNDONE).value
 
 
 def _targets_done(store: Store, receipts: set[str]) -> dict[str, set[str]]:

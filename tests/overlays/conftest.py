@@ -27,6 +27,21 @@ def _machine_class() -> Any:
     return sys.modules[NAME].Machine
 
 
+def _make_importable(name: str) -> None:
+    """Let `from faults.kit import …` work. `tests` is no package, and pytest puts nothing on the path."""
+    if name not in sys.modules:
+        folder = ROOT / "tests" / name
+        spec = importlib.util.spec_from_file_location(
+            name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+        )
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+
+
+_make_importable("faults")
+
+
 @pytest.fixture
 def machine(tmp_path: Path) -> Any:
     made = _machine_class()(tmp_path)

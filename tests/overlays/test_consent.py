@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gsdlock.cli.overlay_actions import confirmed
+from gsdlock.cli.overlay_consent import confirmed
 
 from .conftest import EXAMPLES, digest_of, feature_data, install, trust, write_feature
 
@@ -30,6 +30,17 @@ def test_without_a_terminal_it_is_refused_and_everything_is_told(machine: Any, t
     assert "--consent sha256:" in ran.err
     assert not record(machine)
     assert not list((machine.home / ".local").rglob("blobs/sha256/*"))
+
+
+def test_what_executes_is_shown_to_the_last_line_however_much_it_is(machine: Any, tmp_path: Path) -> None:
+    """Nobody hides the one that matters behind many that do not: the screen is cut for no reason."""
+    (tmp_path / "many").mkdir()
+    hooks = [{"event": f"Event{n}", "script": f"hooks/h{n}.sh"} for n in range(150)]
+    many = write_feature(tmp_path / "many", id_="many", hooks=hooks)
+    for more in ((), ("--consent", "sha256:" + 64 * "0")):
+        ran = machine.run("overlay", "add", str(many), *more)
+        assert ran.status == 4 and "--verbose" not in ran.err
+        assert all(f"on Event{n}: run hooks/h{n}.sh" in ran.err for n in range(150))
 
 
 def test_a_yes_for_another_bundle_is_none(machine: Any, tides: Path) -> None:
