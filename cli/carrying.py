@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..store.choices import Choices
-    from ..store.gate import Settled
+    from ..store.gate import Settled, Veto
     from ..store.items import Item
     from ..store.ledger import Ledger
     from ..store.policy import Policy
@@ -96,6 +96,7 @@ def carry_out(
     from ..store.transaction import preview, run
     from .host_files import with_host_rules
     from .overlays import marked
+    from .vetoes import confinement_veto
 
     choices = choices_of(options)
     changes = with_host_rules(session, marked(session, changes))
@@ -103,14 +104,20 @@ def carry_out(
         items = preview(session.store, changes, choices)
         if inspect is not None:
             inspect(items)
+        veto = confinement_veto(session, changes)
+        if veto is not None and veto.fault is not None:
+            raise veto.fault
         return _dry_outcome(session, options, _described(session, items, flag))
     receipts = _Receipts(session)
 
     def decide(items: Sequence[Item]) -> Settled:
         if inspect is not None:
             inspect(items)
-        settled = _settle(session, options, _described(session, items, flag))
+        veto = confinement_veto(session, changes)
+        settled = _settle(session, options, _described(session, items, flag), veto)
         receipts.plan(settled)
+        if veto is not None and veto.fault is not None:
+            raise veto.fault
         return settled
 
     try:
@@ -164,7 +171,9 @@ def policy_of(session: Session) -> Policy:
     return merged(user, project)
 
 
-def _settle(session: Session, options: argparse.Namespace, items: Sequence[Item]) -> Settled:
+def _settle(
+    session: Session, options: argparse.Namespace, items: Sequence[Item], veto: Veto | None
+) -> Settled:
     from ..store.gate import Resolver, UnattendedResolver, UnsafeAutoAllow, settle
     from ..store.items import Risk
     from .terminal import TerminalResolver
@@ -181,6 +190,7 @@ def _settle(session: Session, options: argparse.Namespace, items: Sequence[Item]
         policy_of(session),
         resolver,
         allow=[Risk(r) for r in options.allow],
+        veto=veto,
         partial=getattr(options, "partial", False),
     )
 
@@ -326,9 +336,9 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str]) -> Outcome:
         "items": [
             {
                 "target": o.item.target,
-                "op": o.item.op.value,
+                "op": str.__str__(o.item.op),  # what `value` gives, without the detour
                 "key": o.item.key,
-                "risk": o.item.risk.value,
+                "risk": str.__str__(o.item.risk),
                 "result": o.result,
                 "decided-by": o.decision.decided_by,
             }

@@ -45,11 +45,9 @@ def wanted_target(session: Session, entry: TargetEntry, target: Target, *, by_ha
     from ..capabilities.homes import resolve_roots
     from ..store.tools import find_tools
     from ..store.wanted import wanted_from_lock
-    from .overlays import check_host
 
     manifest, environment = session.manifest, session.environment
     runtime = session.registry.runtime(target.runtime)
-    check_host(session, entry, runtime)
     roots = resolve_roots(runtime, target.scope, environment, manifest.folder, os.path.exists)
     guard = "" if manifest.of_user else manifest.folder
     return wanted_from_lock(

@@ -28,16 +28,40 @@ def check_roots(
 ) -> Mapping[str, str]:
     """The roots of a target of a third-party runtime, by name; `project` is the folder of its manifest.
 
-    Judged as they are written and (`real`) with their links resolved: below the home, or at local scope in
-    the project; none of the protected places; not the root of another runtime or a folder of ours, nor above
-    or below one, unless that runtime is in `shared`. Raises E-CONFINE-PLACE (status 4), E-HOME-….
+    Raises as `check_places`, and E-HOME-….
     """
     roots = resolve_roots(runtime, scope, environment, project, exists).paths
-    owned = _others(runtime, scope, registry, environment, project, exists, shared)
+    check_places(
+        roots, runtime.id, scope, registry, environment, project, exists=exists, real=real, shared=shared
+    )
+    return roots
+
+
+def check_places(
+    roots: Mapping[str, str],
+    id_: str,
+    scope: str,
+    registry: Registry,
+    environment: Environment,
+    project: str,
+    *,
+    exists: Callable[[str], bool],
+    real: Paths,
+    shared: Collection[str] = (),
+) -> None:
+    """Whether the third-party runtime `id_` may write in these roots.
+
+    Judged as they are written and (`real`) with their links resolved: below the home, or at local scope in
+    the project; none of the protected places; not the root of another runtime or a folder of ours, nor above
+    or below one, unless that runtime is in `shared`. Raises E-CONFINE-PLACE (status 4).
+    """
+    owned = _others(id_, scope, registry, environment, project, exists, shared)
     others = dict(owned) | {
         f"{owner}, which leads elsewhere": real(path) for owner, path in owned if real(path) != path
     }
     base = project if scope == Scope.LOCAL else environment.home
+    # A home may lie behind a link, too: what is resolved is compared with where it really is.
+    homes = [environment.home, real(environment.home)] if environment.home else [None]
     for name, path in roots.items():
         if scope == Scope.LOCAL and name == Root.PROJECT.value:
             continue
@@ -47,8 +71,8 @@ def check_roots(
                 raise _outside(path, place, base)
             if scope == Scope.LOCAL and _meets(f"{project}/.git", place):
                 raise _protected(path, "it is the repository itself")
-            _check(place, environment.home, others, scope)
-    return roots
+            for home in homes:
+                _check(place, home, others, scope)
 
 
 def _check(place: str, home: str | None, others: Mapping[str, str], scope: str) -> None:
@@ -62,7 +86,7 @@ def _check(place: str, home: str | None, others: Mapping[str, str], scope: str) 
 
 
 def _others(
-    runtime: Runtime,
+    runtime: str,
     scope: str,
     registry: Registry,
     environment: Environment,
@@ -82,7 +106,7 @@ def _others(
         }
         found += [(f"gsdlock's own {name} folder", path) for name, path in mine.items()]
     for id_, other in registry.runtimes.items():
-        if id_ == runtime.id or id_ in shared:
+        if id_ == runtime or id_ in shared:
             continue
         try:
             roots = resolve_roots(other, scope, environment, project, exists).paths

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -119,8 +120,15 @@ def check_twins(paths: Iterable[str]) -> None:
         )
 
 
-def check_root_place(path: str, home: str | None, others: Mapping[str, str]) -> None:
-    """Whether a third-party runtime may have its root at `path` (absolute, resolved).
+def check_root_place(
+    path: str,
+    home: str | None,
+    others: Mapping[str, str],
+    *,
+    what: str = "the root of a third-party runtime",
+    fix: str = "Ask its author for a folder of its own, such as one below ~/.config.",
+) -> None:
+    """Whether `what` may be at `path` (absolute, resolved).
 
     `others` maps what owns a place (`the root of claude`, `gsdlock's own state`) to its path: a root may
     neither be, hold nor lie in one. It may not be the home, hold it, or be a place where shells, keys or the
@@ -136,8 +144,8 @@ def check_root_place(path: str, home: str | None, others: Mapping[str, str]) -> 
     if why is not None:
         raise refused(
             "E-CONFINE-PLACE",
-            f"{shown(path, 200)} cannot be the root of a third-party runtime: {why}",
-            "Ask its author for a folder of its own, such as one below ~/.config.",
+            f"{shown(path, 200)} cannot be {what}: {why}",
+            fix,
             where=shown(path, 400),
         )
 
@@ -199,6 +207,7 @@ def _within(inner: str, outer: str) -> bool:
     return within(inner, outer, fold=True)  # what would be the same place anywhere is one here
 
 
+@lru_cache(maxsize=4096)  # the same few folders and file names come again and again
 def _name_fault(name: str) -> str | None:
     if not name:
         return "is absolute, or has an empty name in it"

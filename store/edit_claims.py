@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import Struct
 
 from ..capabilities.errors import shown
+from .confinement import within
 from .items import Item, ItemKind, ItemOp
 from .planned import Weight, risk_of
 from .records import EditedRecord, EntryRecord, Generation
@@ -66,6 +67,16 @@ def weight_of(claim: EditClaim, change: WantedChange | None = None) -> Weight:
     )
 
 
+def scope_of(claim: EditClaim) -> str:
+    """Where the file of a claim is: `global` also where a target is local and a link leads out of its
+    project, so that a rule about local items never speaks for that."""
+    wanted = claim.change.next
+    if wanted is None or wanted.scope != "local":
+        return claim.owner.scope
+    led_out = claim.linked and not within(claim.spot.full, wanted.project, fold=False)
+    return "global" if wanted.outside or led_out else wanted.scope
+
+
 def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) -> Item:
     """The item of one entry; `text` goes on after the place of the entry."""
     executes = change.executes and op in (ItemOp.EDIT, ItemOp.REGISTER_HOOK)
@@ -80,7 +91,7 @@ def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) ->
         before=change.source if op in (ItemOp.KEEP, ItemOp.UNEDIT) else "",
         after="" if op is ItemOp.UNEDIT else change.source,
         description=shown(f"{claim.spot.full}: {at} {text}", 200),
-        scope=claim.owner.scope,
+        scope=scope_of(claim),
     )
 
 

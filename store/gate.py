@@ -121,9 +121,14 @@ class UnsafeAutoAllow:
 
 
 class Veto(Struct, frozen=True):
-    """A check that overrides every rule, such as `confinement`. `name` is lower-case words with dashes."""
+    """A check that overrides every rule, such as `confinement`. `name` is lower-case words with dashes.
+
+    `fault` is the refusal that tells of it: whoever settles with a veto writes the denials down, then raises
+    it.
+    """
 
     name: str = CONFINEMENT
+    fault: GsdlockError | None = None
 
 
 class Judged(Struct, frozen=True):

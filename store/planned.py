@@ -54,7 +54,7 @@ def stage_for(spot: Spot, facts: FolderFacts) -> Place:
 class Weight(Struct, frozen=True):
     """What makes an item heavier than its kind: see `Risk`."""
 
-    outside: bool = False  # global scope from a project's manifest
+    outside: bool = False  # a project's manifest reaches beyond the project, by its scope or by a link
     group_writable: bool = False
     third_party: bool = False
     users: bool = False  # a file of the user's, or one that they changed
@@ -98,7 +98,8 @@ def file_item(
     text: str,
     weight: Weight,
 ) -> Item:
-    """The item of one whole file; `mode` is that of the file after it (or before, where it goes)."""
+    """The item of one whole file; `mode` is that of the file after it (or before, where it goes). Its scope
+    is where it is: a rule about local items never speaks for what a link leads out of the project."""
     script = bool(mode & 0o100)
     executes = script and op in (ItemOp.CREATE, ItemOp.REPLACE, ItemOp.ADOPT)
     return Item(
@@ -111,5 +112,5 @@ def file_item(
         before=before,
         after=after,
         description=shown(text, 200),
-        scope=scope,
+        scope="global" if weight.outside else scope,
     )

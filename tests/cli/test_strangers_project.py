@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -236,6 +237,67 @@ def test_a_root_that_is_a_link_into_the_home_is_asked_about_item_by_item(home: M
     assert home.tree() == before
 
 
+@pytest.mark.parametrize("place", [".ssh", ".config/autostart", ".local/bin", ".bashrc.d", "."])
+def test_29_a_root_that_is_a_link_into_a_protected_place_is_vetoed(home: Machine, place: str) -> None:
+    """No answer lets a clone in there: it would not be files that a host reads, but that a session starts."""
+    home.own('[policy.all]\nmatch = {}\naction = "allow"\n')
+    home.manifest(LOCAL)
+    (home.home / place).mkdir(parents=True, exist_ok=True)
+    (home.project / ".claude").symlink_to(home.home / place)
+    home.ok("resolve")
+    before = home.tree()
+    for words in (["--allow", "critical"], ["--unsafe-auto-allow"], ["--partial", "--allow", "critical"]):
+        ran = home.run("apply", *words)
+        assert ran.status == 4 and "E-CONFINE-PLACE" in ran.err and "link of a project" in ran.err, ran.err
+    assert home.tree() == before
+    assert "hook-veto:confinement" in home.ok("log", "-v").out
+
+
+@pytest.mark.parametrize("leads_to", [".git", ".GIT/hooks", "sub/.git"])
+def test_29_a_root_that_is_a_link_into_a_repository_is_vetoed(home: Machine, leads_to: str) -> None:
+    """Inside of the project, so no file of it would be asked about; git would run what lies there."""
+    home.manifest(LOCAL)
+    (home.project / leads_to).mkdir(parents=True)
+    (home.project / ".claude").symlink_to(leads_to)
+    home.ok("resolve")
+    before = home.tree(home.project)
+    for words in ([], ["--allow", "critical"]):
+        ran = home.run("apply", *words)
+        assert ran.status == 4 and "E-CONFINE-PLACE" in ran.err and "repository" in ran.err, ran.err
+    assert home.tree(home.project) == before
+
+
+ENDLESS = ["zeros", "a device", "a device for a lock", "zeros for a lock"]
+
+
+@pytest.mark.parametrize("how", ENDLESS)
+def test_a_file_without_end_is_not_read(home: Machine, how: str) -> None:
+    """A file of zeros packs into nothing in a repository, and a link may lead to a device."""
+    home.manifest(LOCAL)
+    path = lock_path(home) if "lock" in how else home.project / "gsdlock.toml"
+    path.unlink(missing_ok=True)
+    if "zeros" in how:
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+    else:
+        path.symlink_to("/dev/zero")
+    before = home.tree()
+    for words in (["resolve"], ["apply"], ["apply", "--locked"], ["status"]):
+        ran = home.run(*words)
+        assert ran.status in (0, 3) and "E-FAULT" not in ran.err, ran.err
+        assert words == ["status"] or "E-FILE-READ" in ran.err
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize("kind", ["packs", "targets", "overlays"])
+def test_a_manifest_that_asks_for_more_than_ends(home: Machine, kind: str) -> None:
+    """8,000 targets made resolve run for minutes; each costs little to write down."""
+    body = {"targets": 'runtime = "claude"\nscope = "local"'}.get(kind, 'path = "./x"')
+    home.manifest(STARTER + "".join(f"[{kind}.n{n}]\n{body}\n" for n in range(8000)))
+    ran = home.run("apply", "--allow", "critical")
+    assert ran.status == 3 and "at most 200 are read" in ran.err and len(ran.err) < 64_000
+
+
 def test_a_root_in_the_project_is_not(home: Machine) -> None:
     """The same manifest with a link that stays inside: nothing leaves the project, nothing is asked."""
     home.manifest(LOCAL)
@@ -268,6 +330,25 @@ def test_a_file_that_is_a_link_to_a_file_of_the_home(home: Machine, name: str) -
     before = home.tree()
     ran = home.run("apply", "--allow", "moderate")
     assert ran.status == 4
+    assert home.tree() == before
+
+
+@pytest.mark.parametrize("led", ["root", "shared file"])
+def test_an_allow_of_the_users_for_local_items_stays_in_the_project(home: Machine, led: str) -> None:
+    """The user lets projects do what they like in their own folders; a link of a clone leads out of one."""
+    home.own('[policy.local]\nmatch = { scope = "local" }\naction = "allow"\n')
+    home.manifest(LOCAL.replace("hooks = false\n", ""))
+    if led == "root":
+        (home.project / ".claude").symlink_to(home.home / ".claude")
+    else:
+        (home.project / ".claude").mkdir()
+        (home.project / ".claude/settings.local.json").symlink_to(home.home / ".claude/settings.json")
+    before = home.tree()
+    ran = home.run("apply")
+    assert ran.status == 4 and "E-ASK-UNRESOLVED" in ran.err and "~/.claude/settings" in ran.err
+    assert home.tree() == before
+    (home.project / ".claude").unlink() if led == "root" else shutil.rmtree(home.project / ".claude")
+    home.ok("apply")
     assert home.tree() == before
 
 
