@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +31,21 @@ from .vocabulary import (
 
 def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
+
+
+class Wording(StrEnum):
+    """Texts that a pack has in words of its own, in its program code (`resolver.converters.phrases`).
+
+    Where a pack has not the text, the words of `gsd-layout.json` stand in."""
+
+    HERMES_CATEGORY = "hermes-category"
+    CLINE_RULES = "cline-rules"
+    COPILOT_PLANNED = "copilot-planned"
+    COPILOT_UNPLANNED = "copilot-unplanned"
+    COPILOT_BEFORE_TOOL = "copilot-before-tool"
+    COPILOT_AFTER_TOOL = "copilot-after-tool"
+    COPILOT_PROMPT = "copilot-prompt"
+    COPILOT_END = "copilot-end"
 
 
 class Condition(Struct, frozen=True):
@@ -71,35 +87,45 @@ class Copy(Struct, frozen=True):
 
 
 class OwnFile(Struct, frozen=True):
-    """A file that the install makes itself; `text` may hold {version}, {runtime}, {profile} and {config}."""
+    """A file that the install makes itself; `text` may hold {version}, {runtime}, {profile} and {config}.
+
+    `wording` is the pack's own text in the place of `text`; `words` are variables of `text` that the pack has
+    words for, with the words that stand in.
+    """
 
     condition: Condition
     part: PayloadPart
     to: str
     text: str
     executable: bool
+    wording: Wording | None
+    words: Mapping[Wording, str]
 
 
 class Block(Struct, frozen=True):
-    """A block of text in a Markdown file of the user: `text`, or that of the pack's file `source`."""
+    """A block of text in a Markdown file of the user: `text`, or that of the pack's file `source`, or the
+    pack's own `wording`."""
 
     condition: Condition
     root: Root
     file: str
     source: str
     text: str
+    wording: Wording | None
 
 
 class Bundle(Struct, frozen=True):
     """Which files of the pack's `hooks/` folder go to a host's hooks folder, by patterns relative to it.
 
-    `executable` files get mode 0755 whatever mode they have in the pack.
+    `executable` files get mode 0755 whatever mode they have in the pack. `shipped` files keep the folders and
+    the mark of the release that they have in the pack.
     """
 
     condition: Condition
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     executable: tuple[str, ...]
+    shipped: tuple[str, ...]
 
     def takes(self, path: str) -> bool:
         """Whether the file at `path`, relative to `hooks/`, belongs to the bundle."""
@@ -217,7 +243,15 @@ def _layout(data: dict[str, Any]) -> GsdLayout:
             for c in data["copies"]
         ),
         files=tuple(
-            OwnFile(_condition(f), PayloadPart(f["part"]), f["to"], _text(f), f.get("executable", False))
+            OwnFile(
+                _condition(f),
+                PayloadPart(f["part"]),
+                f["to"],
+                _text(f),
+                f.get("executable", False),
+                _wording(f),
+                MappingProxyType({Wording(w): said for w, said in f.get("words", {}).items()}),
+            )
             for f in data["files"]
         ),
         blocks=tuple(
@@ -227,6 +261,7 @@ def _layout(data: dict[str, Any]) -> GsdLayout:
                 b["file"],
                 b.get("from", ""),
                 _text(b).rstrip(),
+                _wording(b),
             )
             for b in data["blocks"]
         ),
@@ -274,9 +309,17 @@ def _text(data: dict[str, Any]) -> str:
     return text if isinstance(text, str) else "".join(line + "\n" for line in text)
 
 
+def _wording(data: dict[str, Any]) -> Wording | None:
+    return Wording(data["wording"]) if "wording" in data else None
+
+
 def _bundle(data: dict[str, Any]) -> Bundle:
     return Bundle(
-        _condition(data), tuple(data["include"]), tuple(data.get("exclude", ())), tuple(data["executable"])
+        _condition(data),
+        tuple(data["include"]),
+        tuple(data.get("exclude", ())),
+        tuple(data["executable"]),
+        tuple(data.get("shipped", ())),
     )
 
 

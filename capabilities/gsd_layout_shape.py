@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .gsd_layout import Wording
 from .patterns import ANY_TEXT, FILE_NAME, ID, RANGE, RELATIVE, RELATIVE_FOLDER, TEXT
 from .shapes import Anything, Choice, Flag, ListOf, MapOf, Record, Shape, Text, Whole, choice
 from .vocabulary import (
@@ -22,10 +23,10 @@ _CONDITION: dict[str, Shape] = {
     "beside": ListOf(choice(LayoutKind), least=1, unique=True),
     "packs": RANGE,
 }
-_LINES: dict[str, Shape] = {"text": Anything(), "document": Anything()}
+_LINES: dict[str, Shape] = {"text": Anything(), "document": Anything(), "wording": choice(Wording)}
 _BUNDLE = Record(
     {"include": ListOf(_PATTERN, least=1), "executable": ListOf(_PATTERN)},
-    {**_CONDITION, "exclude": ListOf(_PATTERN)},
+    {**_CONDITION, "exclude": ListOf(_PATTERN), "shipped": ListOf(_PATTERN)},
 )
 _HOOK = Record(
     {"script": FILE_NAME},
@@ -61,7 +62,13 @@ LAYOUT = Record(
         ),
         "files": ListOf(
             Record(
-                {"part": choice(PayloadPart), "to": RELATIVE}, {**_CONDITION, **_LINES, "executable": Flag()}
+                {"part": choice(PayloadPart), "to": RELATIVE},
+                {
+                    **_CONDITION,
+                    **_LINES,
+                    "executable": Flag(),
+                    "words": Record({}, dict.fromkeys(Wording, TEXT)),
+                },
             )
         ),
         "blocks": ListOf(

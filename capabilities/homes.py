@@ -246,6 +246,8 @@ def placed_root(runtime: Runtime, scope: str, entry: LayoutEntry | SkillPlace) -
     """The root that an entry's `dest_subpath` is relative to."""
     if entry.home is not None:
         return Root.AGENTS_HOME
+    if entry.root is not None:
+        return entry.root
     is_skills = isinstance(entry, SkillPlace) or entry.kind is LayoutKind.SKILLS
     if is_skills and scope == Scope.GLOBAL and runtime.config_home.skills_home is not None:
         return Root.SKILLS

@@ -70,7 +70,8 @@ class LayoutEntry(Struct, frozen=True):
     """Where one kind of artifact goes: `dest_subpath` is relative to the root of the entry.
 
     `home`, where set, is a directory below the user's home that takes the place of the config home (global
-    scope only): the placement's root is then `agents-home`.
+    scope only): the placement's root is then `agents-home`. `root` (ours), where set, is the root all the
+    same: skills of a host that has a home for them and reads its config home too.
     """
 
     kind: LayoutKind
@@ -80,13 +81,15 @@ class LayoutEntry(Struct, frozen=True):
     converter: ConverterName | None
     recursive: bool = False
     home: str | None = None
+    root: Root | None = None
 
 
 class SkillPlace(Struct, frozen=True):
-    """Where a skill folder of a pack goes as it is (ours); `home` as in `LayoutEntry`."""
+    """Where a skill folder of a pack goes as it is (ours); `home` and `root` as in `LayoutEntry`."""
 
     dest_subpath: str
     home: str | None = None
+    root: Root | None = None
 
 
 class McpPlace(Struct, frozen=True):

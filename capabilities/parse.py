@@ -113,12 +113,17 @@ def _entry(data: Mapping[str, Any]) -> LayoutEntry:
         converter=words.ConverterName(converter) if converter is not None else None,
         recursive=data.get("recursive", False),
         home=data.get("home"),
+        root=_root(data),
     )
+
+
+def _root(data: Mapping[str, Any]) -> words.Root | None:
+    return words.Root(data["root"]) if "root" in data else None
 
 
 def _places(data: Mapping[str, Any]) -> Mapping[str, SkillPlace]:
     return MappingProxyType(
-        {s: SkillPlace(p["destSubpath"], p.get("home")) for s, p in data.items() if p is not None}
+        {s: SkillPlace(p["destSubpath"], p.get("home"), _root(p)) for s, p in data.items() if p is not None}
     )
 
 

@@ -95,12 +95,14 @@ _ENTRY: dict[str, Shape] = {
     "nesting": choice(words.Nesting),
     "converter": choice(words.ConverterName, None),
 }
+# Where a host reads its config home as well as the home that it has for skills.
+_PLACED_ROOT = Choice((words.Root.CONFIG.value,))
 _LAYOUT = _by_scope(
-    ListOf(Record(_ENTRY, {"recursive": Flag(), "home": RELATIVE})),
+    ListOf(Record(_ENTRY, {"recursive": Flag(), "home": RELATIVE, "root": _PLACED_ROOT})),
     ListOf(Record(_ENTRY, {"recursive": Flag()})),
 )
 _NATIVE_SKILLS = _by_scope(
-    Nullable(Record({"destSubpath": RELATIVE}, {"home": RELATIVE})),
+    Nullable(Record({"destSubpath": RELATIVE}, {"home": RELATIVE, "root": _PLACED_ROOT})),
     Nullable(Record({"destSubpath": RELATIVE})),
 )
 _FOLDERS_READ = _by_scope(

@@ -41,11 +41,12 @@ def artifact_context(
     return replace(context, stem=stem, name=name, children=children)
 
 
-def payload_bytes(context: ConvertContext, path: str, data: bytes) -> bytes:
-    """One file of the payload as the host gets it; what is no UTF-8 text stays as it is."""
+def payload_bytes(context: ConvertContext, path: str, data: bytes, *, shipped: bool = False) -> bytes:
+    """One file of the payload as the host gets it; what is no UTF-8 text stays as it is. `shipped` as in
+    `payload_text`."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return data
-    told = payload_text(context, path, text)
+    told = payload_text(context, path, text, shipped=shipped)
     return data if told is text else told.encode("utf-8")

@@ -5,15 +5,16 @@ Which files a host gets follows from its `payload` axis and the rules of `gsd-la
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from ..capabilities.gsd_layout import Bundle, Copy, any_matches, load_gsd_layout
+from ..capabilities.gsd_layout import Bundle, Copy, Wording, any_matches, load_gsd_layout
 from ..capabilities.model import Runtime
 from ..capabilities.vocabulary import PayloadPart, Root, Scope
 from ..lockfiles.model import Origin
 from ..lockfiles.placeholders import placeholder
 from .conversion import pack_context, payload_bytes
-from .converters import ConvertContext
+from .converters import ConvertContext, Phrase
 from .drafts import FileDraft
 from .pack import Pack
 from .places import hooks_folder, hooks_root, local_folder
@@ -24,6 +25,8 @@ _HOOKS = "hooks/"
 _MODULES = ("gsd-core/bin/lib/", "get-shit-done/bin/lib/")
 # Pins the scripts of a folder to CommonJS whatever a package.json above it says.
 _COMMONJS = b'{"type":"commonjs"}\n'
+# A folder of the payload as a rule for a model names it: in a code span, relative to where it is installed.
+_NAMED_FOLDER = re.compile(r"`(gsd-core|agents)/")
 _PLAIN_MODE = 0o644
 _EXECUTABLE_MODE = 0o755
 
@@ -35,7 +38,7 @@ def payload_drafts(runtime: Runtime, scope: str, pack: Pack, selection: Selectio
     chosen: dict[tuple[str, str], FileDraft] = {}
     for draft in (
         *_copies(context, pack, selection, parts),
-        *_own_files(runtime, scope, pack, selection, parts),
+        *_own_files(context, pack, selection, parts),
         *(_hook_scripts(context, pack) if PayloadPart.HOOKS in parts else ()),
         *(_plugin(runtime, pack) if PayloadPart.HOOKS in parts or _plugin_is_all(runtime) else ()),
     ):
@@ -62,10 +65,18 @@ def _bundles(runtime: Runtime, scope: str, pack: Pack) -> list[Bundle]:
     return [b for b in rows if b.condition.holds(runtime, scope, version)]
 
 
-def told_text(text: str, runtime: Runtime, scope: str, pack: Pack, selection: Selection) -> str:
-    """A text of `gsd-layout.json` with its variables filled; `{config}` is how text names the config root."""
-    config = local_folder(runtime) if scope == Scope.LOCAL else placeholder("tilde", Root.CONFIG)
-    values = {"version": pack.version, "runtime": runtime.id, "profile": selection.profile, "config": config}
+def told_text(
+    context: ConvertContext, text: str, wording: Wording | None, pack: Pack, selection: Selection
+) -> str:
+    """A text of `gsd-layout.json`, or the pack's own `wording` of it where it has one, with its variables
+    filled; `{config}` is how text names the config root. It ends with a newline where it is the pack's."""
+    local = context.scope == Scope.LOCAL
+    config = local_folder(context.runtime) if local else placeholder("tilde", Root.CONFIG)
+    if wording is not None and (said := context.said(Phrase(wording.value), version=pack.version)):
+        below = "" if config == "." else f"{config}/"
+        return _NAMED_FOLDER.sub(lambda m: f"`{below}{m[1]}/", said).rstrip("\n") + "\n"
+    values = {"version": pack.version, "profile": selection.profile, "config": config}
+    values["runtime"] = context.runtime.id
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text
@@ -106,13 +117,16 @@ def _files_of_inactive_features(pack: Pack, selection: Selection) -> frozenset[s
 
 
 def _own_files(
-    runtime: Runtime, scope: str, pack: Pack, selection: Selection, parts: list[PayloadPart]
+    context: ConvertContext, pack: Pack, selection: Selection, parts: list[PayloadPart]
 ) -> Iterator[FileDraft]:
     origin = Origin(pack.name, "", "payload/marker", "", "payload")
     version = release(pack)
     for file in load_gsd_layout().files:
-        if file.part in parts and file.condition.holds(runtime, scope, version):
-            text = told_text(file.text, runtime, scope, pack, selection)
+        if file.part in parts and file.condition.holds(context.runtime, context.scope, version):
+            text = told_text(context, file.text, file.wording, pack, selection)
+            for wording, otherwise in file.words.items():
+                said = context.said(Phrase(wording.value), otherwise)
+                text = text.replace("{" + wording.value + "}", said)
             mode = _EXECUTABLE_MODE if file.executable else _PLAIN_MODE
             if text:
                 yield FileDraft(Root.CONFIG.value, file.to, text.encode(), mode, origin)
@@ -123,13 +137,15 @@ def _hook_scripts(context: ConvertContext, pack: Pack) -> Iterator[FileDraft]:
     scripts = bundled_scripts(runtime, context.scope, pack)
     if not scripts:
         return
-    executables = [g for b in _bundles(runtime, context.scope, pack) for g in b.executable]
+    bundles = _bundles(runtime, context.scope, pack)
+    executables = [g for b in bundles for g in b.executable]
+    shipped = [g for b in bundles for g in b.shipped]
     root, folder = hooks_root(runtime, context.scope).value, hooks_folder(runtime)
     origin = Origin(pack.name, "", "payload/hooks", "", "hooksSurface")
     for script in sorted(scripts):
         path = _HOOKS + script
         executable = any_matches(executables, script)
-        data = payload_bytes(context, path, pack.tree.read(path))
+        data = payload_bytes(context, path, pack.tree.read(path), shipped=any_matches(shipped, script))
         mode = _EXECUTABLE_MODE if executable else pack.tree.files[path].mode
         yield FileDraft(root, f"{folder}/{script}", data, mode, origin)
     yield FileDraft(root, f"{folder}/package.json", _COMMONJS, _PLAIN_MODE, origin)

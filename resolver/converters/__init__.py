@@ -10,7 +10,7 @@ from .base import Kind, agent_companions, agent_roots, convert
 from .catalog import CATALOG_PATH, AgentProfile, read_catalog
 from .context import ConvertContext
 from .payload import payload_text
-from .phrases import read_phrases
+from .phrases import Phrase, read_phrases
 from .rights import read_rights
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "AgentProfile",
     "ConvertContext",
     "Kind",
+    "Phrase",
     "agent_companions",
     "agent_roots",
     "convert",

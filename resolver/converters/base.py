@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from ...capabilities.errors import input_error, shown
 from ...capabilities.vocabulary import ConverterName
-from . import claude, codex, copilot, cursor, gemini, kimi, opencode
+from . import claude, codex, copilot, cursor, dialects, gemini, kimi, opencode
 from .context import ConvertContext
 from .names import name_here
 from .phrases import Phrase
@@ -86,8 +86,8 @@ def convert(converter: str | None, kind: Kind, text: str, context: ConvertContex
     """
     if kind == "skill" and context.children:
         text = point_below(text, context.children, context.said(Phrase.READ_BELOW))
-    if kind != "agent":
-        text = name_here(text, context.runtime, context.scope)
+    if kind != "agent" and dialects.DIALECTS[context.runtime.text_dialect].here:
+        text = name_here(text, context.runtime, context.scope, context.directory)
     return _conversion(converter, kind, context)(text, context)
 
 

@@ -49,7 +49,7 @@ def skill(text: str, context: ConvertContext) -> str:
 
 def command(text: str, context: ConvertContext) -> str:
     """A command as a command file: its own front matter, its own words."""
-    document = frontmatter.split(speak(text, _own_dialect(context), context))
+    document = frontmatter.split(speak(text, _own_dialect(context), context, tilde=True))
     return document.body if document.front is None else _kept(document.front, document.body)
 
 

@@ -29,6 +29,7 @@ class Spelling(Enum):
     TYPED = "/gsd-help, where it is typed"
     SLASH = "every /gsd- "
     EVERY = "every gsd-"
+    ANY_CASE = "every gsd-, also GSD: at the start of a message"
     DOLLAR = "$gsd-help"
     SKILL = "/skill:gsd-help"
     COLON = "/gsd:help, also where the source has /gsd-help"
@@ -60,8 +61,9 @@ class Dialect(Struct, frozen=True):
     config directory. folders: folders of a project by the host's own, relative_folders: only where a path
     starts with them. subscript: whether `<sub>` is shown. clear: whether the context can be cleared. tool:
     whether the pack's own tool must be run by its path.
-    delegates: whether a sub-agent has no name, so that its role is handed over as text. code: how much of
-    this goes for program code.
+    delegates: whether a sub-agent has no name, so that its role is handed over as text. here: whether text of
+    a project that names the host's own folder in the user's home means the one of the project. code: how much
+    of all this goes for program code.
     """
 
     commands: Spelling = Spelling.KEEP
@@ -80,6 +82,7 @@ class Dialect(Struct, frozen=True):
     clear: bool = True
     tool: bool = False
     delegates: bool = False
+    here: bool = True
     code: CodeWords = CodeWords.NOTHING
 
 
@@ -109,13 +112,14 @@ CODEX = Dialect(
     bare=BareDirectory.START,
     clear=False,
     tool=True,
+    here=False,
 )
 GEMINI = Dialect(commands=Spelling.COLON, words=_ASK, subscript=False)
 # The host fills in the arguments of a command; its agents are told of their host in neutral words.
 GEMINI_COMMAND = replace(GEMINI, arguments="{{args}}")
 GEMINI_AGENT = replace(GEMINI, neutral=True, file="GEMINI.md")
 CURSOR = Dialect(
-    commands=Spelling.EVERY,
+    commands=Spelling.ANY_CASE,
     arguments=_ARGUMENTS,
     words=_ASK,
     calls=_SHELL,
@@ -123,10 +127,11 @@ CURSOR = Dialect(
     brand="Cursor",
     file=".cursor/rules/",
     folders={".claude/skills/": ".cursor/skills/"},
+    here=False,
     code=CodeWords.NAMES,
 )
 WINDSURF = Dialect(
-    commands=Spelling.EVERY,
+    commands=Spelling.ANY_CASE,
     arguments=_ARGUMENTS,
     words=_ASK,
     calls=_SHELL,

@@ -17,15 +17,20 @@ from typing import Final
 
 from msgspec import Struct
 
+from ...capabilities.gsd_layout import Wording
+
 _CONVERSION: Final = "gsd-core/bin/lib/runtime-artifact-conversion.cjs"
 _LAYOUT: Final = "gsd-core/bin/lib/runtime-artifact-layout.cjs"
 _PROFILES: Final = "gsd-core/bin/lib/install-profiles.cjs"
 _INSTALLER: Final = "bin/install.js"
+_SURFACE: Final = "gsd-core/bin/lib/runtime-hooks-surface.cjs"
 # A string of JavaScript: a template with `${holes}`, or one between quotes.
 _STRING: Final = r"(?:`(?:\\.|[^`\\])*`|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\")"
 _SUM: Final = rf"({_STRING}(?:\s*\+\s*{_STRING})*)"
 _INSIDE: Final = r"((?:\\.|[^`\\])*?)"
-_HOLE: Final = re.compile(r"\$\{(\w+)\}")
+_HOLE: Final = re.compile(r"\$\{([\w.]+)\}")
+# What can stand between quotes of a shell and of JSON as it is.
+_UNQUOTED: Final = re.compile(r"[\w .,:;()/+-]+", re.ASCII)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.)|(\n))", re.DOTALL)
 _ESCAPED: Final = MappingProxyType({"n": "\n", "t": "\t"})
 
@@ -45,20 +50,42 @@ class Phrase(Enum):
     WINDSURF_WORKFLOW = "that a workflow of Windsurf is the command of the pack"
     ROLE_PROMPT = "where the text of a role is to be found that is handed on with a task"
     ROLE_NOTE = "that such a task hands nothing on, as a comment behind it"
+    HERMES_CATEGORY = Wording.HERMES_CATEGORY.value
+    CLINE_RULES = Wording.CLINE_RULES.value
+    COPILOT_PLANNED = Wording.COPILOT_PLANNED.value
+    COPILOT_UNPLANNED = Wording.COPILOT_UNPLANNED.value
+    COPILOT_BEFORE_TOOL = Wording.COPILOT_BEFORE_TOOL.value
+    COPILOT_AFTER_TOOL = Wording.COPILOT_AFTER_TOOL.value
+    COPILOT_PROMPT = Wording.COPILOT_PROMPT.value
+    COPILOT_END = Wording.COPILOT_END.value
 
 
 class _Place(Struct, frozen=True):
     """Where a phrase stands: the file, what leads to it (one group: strings, or the inside of one), and the
-    holes by the names that they have there."""
+    holes by the names that they have there. `joint` stands between strings of a list. A phrase that goes
+    between quotes (`quoted`) counts only where it needs none of its own."""
 
     file: str
     lead: str
-    holes: Mapping[str, str]
+    holes: Mapping[str, str] = MappingProxyType({})
+    joint: str = ""
+    quoted: bool = False
 
 
 def _header(host: str) -> _Place:
     lead = rf"function get{host}SkillAdapterHeader\((?:(?!\nfunction ).)*?return {_SUM};"
     return _Place(_CONVERSION, lead, {"skillName": "{name}", "invocation": "${name}"})
+
+
+def _list(file: str, function: str, holes: Mapping[str, str] = MappingProxyType({})) -> _Place:
+    """The strings of a list in a function, as lines."""
+    lead = rf"function {function}\((?:(?!\nfunction ).)*?(?:return|=) \[((?:\s*{_STRING},?)+)\s*\]\.join"
+    return _Place(file, lead, holes, joint="\n")
+
+
+def _message(name: str) -> _Place:
+    """A message that a hook of Copilot prints."""
+    return _Place(_SURFACE, rf"const GSD_COPILOT_{name} =\s*{_SUM};", quoted=True)
 
 
 _PLACES: Final[Mapping[Phrase, _Place]] = MappingProxyType(
@@ -94,6 +121,16 @@ _PLACES: Final[Mapping[Phrase, _Place]] = MappingProxyType(
             {"promptContentParam": "gsd_role_prompt", "roleValueExpr": "{role}"},
         ),
         Phrase.ROLE_NOTE: _Place(_INSTALLER, rf"const depthNote = canOrchestrate \? '' : {_SUM};", {}),
+        Phrase.HERMES_CATEGORY: _list(
+            _INSTALLER, "writeHermesCategoryDescription", {"pkg.version": "{version}"}
+        ),
+        Phrase.CLINE_RULES: _list(_SURFACE, "buildClineRulesBody"),
+        Phrase.COPILOT_PLANNED: _message("SESSION_MSG_PRESENT"),
+        Phrase.COPILOT_UNPLANNED: _message("SESSION_MSG_ABSENT"),
+        Phrase.COPILOT_BEFORE_TOOL: _message("PRE_TOOL_MSG"),
+        Phrase.COPILOT_AFTER_TOOL: _message("POST_TOOL_MSG"),
+        Phrase.COPILOT_PROMPT: _message("PROMPT_SUBMIT_MSG"),
+        Phrase.COPILOT_END: _message("SESSION_END_MSG"),
     }
 )
 
@@ -110,8 +147,8 @@ def read_phrases(read: Callable[[str], str | None]) -> Phrases:
         if place.file not in texts:
             texts[place.file] = read(place.file) or ""
         match = re.search(place.lead, texts[place.file], re.DOTALL)
-        text = None if match is None else _text(match[1], place.holes)
-        if text is not None:
+        text = None if match is None else _text(match[1], place)
+        if text is not None and not (place.quoted and not _UNQUOTED.fullmatch(text)):
             found[phrase] = text
     return MappingProxyType(found)
 
@@ -128,12 +165,11 @@ def _mark(name: str) -> str:
     return f"\0{name}\0"
 
 
-def _text(source: str, holes: Mapping[str, str]) -> str | None:
+def _text(source: str, place: _Place) -> str | None:
     """What strings of JavaScript say; None where one has a hole that is not known."""
-    parts: Iterator[str] = (
-        (m[0][1:-1] for m in re.finditer(_STRING, source)) if source[:1] in "`'\"" else iter((source,))
-    )
-    text = "".join(_plain(p, holes) for p in parts)
+    strings = place.joint or source[:1] in "`'\""
+    parts: Iterator[str] = (m[0][1:-1] for m in re.finditer(_STRING, source)) if strings else iter((source,))
+    text = place.joint.join(_plain(p, place.holes) for p in parts)
     return None if "${" in text else text
 
 

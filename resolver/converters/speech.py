@@ -22,11 +22,13 @@ _RUN = re.compile(r"(?:^|`|\$\(|[;&|][ \t])[ \t]*$", re.MULTILINE)
 def speak(text: str, dialect: Dialect, context: ConvertContext, *, tilde: bool = False) -> str:
     """`text` in the words of `dialect`, paths named as the target of `context` names them.
 
-    `tilde`: the config directory itself, where the source writes it with `~`, keeps its `~`.
+    `tilde`: the config directory itself, where the source writes it with `~`, keeps its `~`; and in a list of
+    such directories it is the one in the user's home.
     """
     to = context.directory
+    text = names.name_paths(text, to)
     itself = replace(to, tilde=to.short) if tilde else to
-    return say(names.name_directory(names.name_paths(text, to), itself), dialect, context)
+    return say(names.name_directory(text, itself, listed=tilde), dialect, context)
 
 
 def say(text: str, dialect: Dialect, context: ConvertContext) -> str:
@@ -71,6 +73,7 @@ _SPELLINGS = {
     Spelling.TYPED: steps.typed_hyphen,
     Spelling.SLASH: steps.slash_hyphen,
     Spelling.EVERY: steps.every_hyphen,
+    Spelling.ANY_CASE: steps.every_hyphen_but_markers,
     Spelling.DOLLAR: steps.dollar,
 }
 

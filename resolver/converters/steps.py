@@ -97,6 +97,7 @@ def known_colon(text: str, stems: frozenset[str]) -> str:
 
 
 _ANY_CASE = re.compile("gsd:", re.IGNORECASE)
+_ANY_BUT_MARKERS = re.compile(r"gsd:|(?<!<!-- )GSD:")
 _TYPED = re.compile(r"/gsd:(?=[a-z])")
 _DOLLAR_COLON = re.compile(r"/gsd:([A-Za-z][\w-]*)")
 _DOLLAR_HYPHEN = re.compile(r"/gsd-([a-z][\w-]*)(?![\w/-])")
@@ -121,6 +122,12 @@ def every_hyphen_in_hooks(text: str) -> str:
     """Every `gsd:` -> `gsd-` in a hook script, in whatever case; so its messages start as the pack's own
     installer makes them start."""
     return _ANY_CASE.sub("gsd-", text)
+
+
+def every_hyphen_but_markers(text: str) -> str:
+    """As in hooks, but not in `<!-- GSD:name-start -->`: the pack's tool finds its sections by these, also in
+    files that another host made."""
+    return _ANY_BUT_MARKERS.sub("gsd-", text)
 
 
 def dollar(text: str) -> str:

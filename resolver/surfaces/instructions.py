@@ -8,6 +8,7 @@ from ...capabilities.gsd_layout import Block, load_gsd_layout
 from ...capabilities.model import Runtime
 from ...capabilities.vocabulary import PayloadPart
 from ...lockfiles.model import EditFormat, EditOp, Origin
+from ..conversion import pack_context
 from ..drafts import EditDraft, SurfaceDrafts
 from ..pack import Pack
 from ..payload import release, told_text
@@ -43,7 +44,8 @@ def _edits(runtime: Runtime, scope: str, pack: Pack, selection: Selection) -> It
 def _text(runtime: Runtime, scope: str, pack: Pack, selection: Selection, block: Block) -> str:
     """The text of a block; empty where the pack has not the file that holds it."""
     if not block.source:
-        return told_text(block.text, runtime, scope, pack, selection)
+        told = told_text(pack_context(runtime, scope, pack), block.text, block.wording, pack, selection)
+        return told.rstrip()
     if block.source not in pack.tree.files:
         return ""
     return pack.tree.read(block.source).decode("utf-8").rstrip()

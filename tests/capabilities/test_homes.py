@@ -219,7 +219,7 @@ def first(runtime: Runtime, scope: str, kind: LayoutKind) -> LayoutEntry:
         ("codex", "global", LayoutKind.SKILLS, "agents-home"),
         ("codex", "local", LayoutKind.SKILLS, "config"),
         ("codex", "global", LayoutKind.AGENTS, "config"),
-        ("kilo", "global", LayoutKind.SKILLS, "skills"),
+        ("kilo", "global", LayoutKind.SKILLS, "config"),
         ("kilo", "global", LayoutKind.COMMANDS, "config"),
         ("kilo", "local", LayoutKind.SKILLS, "config"),
     ],

@@ -52,8 +52,7 @@ def measured_in(folder: Path, target: Target, installers: Reference) -> Measured
 
 def _read(data: dict[str, Any]) -> Measured:
     findings = (
-        Finding(f["path"], f["kind"], Outcome(f["outcome"]), tuple(f["reasons"]), f["detail"])
-        for f in data["findings"]
+        Finding(**f | {"counts": {Outcome(o): n for o, n in f["counts"].items()}}) for f in data["findings"]
     )
     return Measured(tuple(findings), tuple(data["faults"]), data["refused"], data["reference_wrote"])
 

@@ -1,14 +1,14 @@
-"""What gsdlock installs beside what the reference installer does, file by file.
+"""What gsdlock installs beside what the reference installer does, file by file and value by value.
 
 `compare` takes the two scratch homes of one target and gives a `Finding` for each path that either side
 wrote. Files are compared after the same normalisation of both: the scratch home, the project folder, the
-unpacked package and the interpreters get names instead of paths. Files of settings are compared by what they
-say, all others by their text and whether they may be executed.
+unpacked package and the interpreters get names instead of paths. A file of configuration counts by its values
+(`values.py`), any other as one: by its text and whether it may be executed.
 
 What is meant to differ is listed in `differences.json`. An entry says where it holds (runtimes, scopes,
 kinds, paths) and takes the described difference out: `rewrites` in one side's text or both, `settings` by the
-place in the file, `missing`, `extra` and `modes` as such, `moved` from a folder to another. A file is "on
-purpose" only if nothing else differs.
+place in the file, `missing`, `extra` and `modes` as such. A file or value is "on purpose" only if nothing
+else differs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -27,12 +28,14 @@ from typing import Any
 
 from gsdlock.capabilities.environment import Environment, Folders
 from gsdlock.capabilities.homes import placed_root, resolve_roots
+from gsdlock.capabilities.hook_dialects import dialect
 from gsdlock.capabilities.model import Runtime
 from gsdlock.capabilities.vocabulary import LayoutKind
 from gsdlock.resolver.places import hooks_folder, hooks_root
 
 from .ours import files
 from .reference import Homes
+from .values import ABSENT, has_values, places_of, unlike_lines
 
 HERE = Path(__file__).parent
 SCOPES = ("global", "local")
@@ -42,7 +45,8 @@ _KINDS = {
     LayoutKind.AGENTS: "agents",
     LayoutKind.KIMI_AGENTS: "agents",
 }
-KINDS = ("skills", "commands", "agents", "payload", "hooks", "config")
+CONFIG = "config"
+KINDS = ("skills", "commands", "agents", "payload", "hooks", CONFIG)
 # Folders below a config directory that hold nothing but content of the pack.
 _PAYLOAD = ("gsd-core/", "get-shit-done/", "scripts/", "plugins/", "extensions/")
 _MOST_LINES = 40
@@ -62,14 +66,21 @@ class Outcome(StrEnum):
 class Finding:
     """One path of one target: `home/…` or `proj/…`, of what kind it is, and how the two sides compare.
 
-    `reasons` are the ids of the entries of `differences.json` that explain it; `detail` shows what differs.
+    `counts`: how often each outcome; one for a file, one for each value of a file of configuration. `reasons`
+    are the ids of the entries of `differences.json` that explain what is on purpose, with the number of files
+    or values; `detail` shows what differs.
     """
 
     path: str
     kind: str
-    outcome: Outcome
-    reasons: tuple[str, ...] = ()
+    counts: Mapping[Outcome, int]
+    reasons: Mapping[str, int] = field(default_factory=dict)
     detail: str = ""
+
+    @property
+    def unlisted(self) -> bool:
+        """Whether something differs that no entry explains."""
+        return not set(self.counts) <= {Outcome.IDENTICAL, Outcome.ON_PURPOSE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,34 +127,27 @@ class Differences:
         data = json.loads(path.read_text("utf-8"))
         self.entries: list[dict[str, Any]] = data["differences"]
         self.bookkeeping: list[str] = data["bookkeeping"]["paths"]
+        self.why_unmarked: str = data["markers"]["reason"]
+        self._markers = re.compile(data["markers"]["pattern"], re.MULTILINE)
 
     def records(self, path: str) -> bool:
         """Whether a path is one of the reference's own records, which are out of scope."""
         return any(fnmatchcase(path, p) for p in self.bookkeeping)
 
+    def unmarked(self, text: str) -> str:
+        """An instruction file without the lines by which an installer finds its own block in it."""
+        return self._markers.sub("", text)
+
     def of(self, target: Target, kind: str, path: str) -> list[dict[str, Any]]:
-        """The entries that hold for a path of a kind; an empty one is any."""
+        """The entries that hold for a path of a kind."""
         return [
             e
             for e in self.entries
             if target.runtime.id in e.get("runtimes", [target.runtime.id])
             and target.scope in e.get("scopes", [target.scope])
-            and (not kind or kind in e.get("kinds", [kind]))
-            and (not path or any(fnmatchcase(path, p) for p in e.get("paths", ["*"])))
+            and kind in e.get("kinds", [kind])
+            and any(fnmatchcase(path, p) for p in e.get("paths", ["*"]))
         ]
-
-    def moved(
-        self, target: Target, ours: Mapping[str, Path], theirs: Mapping[str, Path]
-    ) -> dict[str, tuple[str, str]]:
-        """The reference's paths that are elsewhere on our side: where, and the entry that says so."""
-        found: dict[str, tuple[str, str]] = {}
-        for entry in self.of(target, "", ""):
-            for old, new in entry.get("moved", {}).items():
-                for path in theirs:
-                    to = new + path.removeprefix(old)
-                    if path.startswith(old) and to in ours and path not in ours:
-                        found[path] = (to, str(entry["id"]))
-        return found
 
 
 def reasons_for(entries: list[dict[str, Any]], key: str) -> tuple[str, ...] | None:
@@ -199,13 +203,26 @@ class Places:
         found.append((f"{self.roots[hooks_root(runtime, scope)]}{hooks_folder(runtime)}/", "hooks"))
         return found + [(self.roots["config"] + folder, "payload") for folder in _PAYLOAD]
 
+    @cached_property
+    def _registrations(self) -> str:
+        """The files in which the host reads hooks that it is told of, as a pattern; empty where none is."""
+        found = dialect(self.target.runtime.hook_dialect)
+        if found is None or not found.file:
+            return ""
+        root = self.roots[hooks_root(self.target.runtime, self.target.scope)]
+        return root + found.file.replace("{owner}", "*")
+
     def kind(self, path: str) -> str:
         """The kind of a path that no edit changes."""
+        if has_values(path) and fnmatchcase(path, self._registrations) and not path.endswith("package.json"):
+            return CONFIG
         for folder, kind in self._folders:
             if path.startswith(folder):
                 return kind
+        if "/hooks/" in path:
+            return "hooks"
         marker = path.removeprefix(self.roots["config"]).startswith(".gsd-")
-        return "payload" if marker else "config"
+        return CONFIG if not marker and (has_values(path) or path.endswith(".md")) else "payload"
 
 
 def edited_files(lock: Path, target: Target, places: Mapping[str, str]) -> frozenset[str]:
@@ -225,55 +242,44 @@ def compare(target: Target, ours: Side, theirs: Side, differences: Differences) 
     edited = edited_files(ours.homes.project / "gsdlock.lock", target, places.roots)
     mine = {p: f for p, f in ours.tree.items() if p.startswith(_top(target))}
     other = {p: f for p, f in theirs.tree.items() if not differences.records(p)}
-    moved = differences.moved(target, mine, other)
-    other = {moved.get(p, (p, ""))[0]: f for p, f in other.items()}
-    elsewhere = dict(moved.values())
     found: list[Finding] = []
     for path in sorted({*mine, *other}):
-        kind = "config" if path in edited else places.kind(path)
-        entries = differences.of(target, kind, path)
-        if path not in other:
-            found.append(_one_sided(path, kind, Outcome.EXTRA, entries))
-        elif path not in mine:
-            found.append(_one_sided(path, kind, Outcome.MISSING, entries))
-        else:
-            by_value = path in edited and path.endswith((".json", ".jsonc", ".toml"))
-            contents = _by_value if by_value else _by_text
-            pair = _Pair(path, mine[path], other[path], ours, theirs)
-            reasons, detail = contents(pair, entries)
-            if reasons is not None and path in elsewhere:
-                reasons = (*reasons, elsewhere[path])
-            found.append(_both(pair, kind, entries, (reasons, detail)))
+        kind = CONFIG if path in edited else places.kind(path)
+        pair = _Pair(path, kind, mine.get(path), other.get(path), ours, theirs)
+        found.append(_found(pair, differences.of(target, kind, path), differences))
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """One path that both sides wrote."""
+    """One path, and the file of each side; None where it has none."""
 
     path: str
-    mine: Path
-    other: Path
+    kind: str
+    mine: Path | None
+    other: Path | None
     ours: Side
     theirs: Side
 
-    def texts(self) -> tuple[str, str] | None:
-        """Both texts without paths of the run; None where one is not text."""
-        try:
-            return (
-                self.ours.placed(self.mine.read_bytes().decode("utf-8")),
-                self.theirs.placed(self.other.read_bytes().decode("utf-8")),
-            )
-        except UnicodeDecodeError:
-            return None
+    @property
+    def texts(self) -> tuple[str | None, str | None]:
+        """Both texts without paths of the run. Raises `UnicodeDecodeError` where one is not text."""
+        both = ((self.ours, self.mine), (self.theirs, self.other))
+        mine, other = (file and side.placed(file.read_bytes().decode("utf-8")) for side, file in both)
+        return mine, other
 
     @property
     def same_mode(self) -> bool:
         """Whether both or neither may be executed. Other bits follow the umask of the run."""
+        assert self.mine is not None and self.other is not None
         return bool(self.mine.stat().st_mode & 0o100) == bool(self.other.stat().st_mode & 0o100)
 
+    def found(self, outcome: Outcome, reasons: tuple[str, ...] = (), detail: str = "") -> Finding:
+        """The finding for the file as a whole."""
+        return Finding(self.path, self.kind, {outcome: 1}, dict.fromkeys(reasons, 1), detail)
 
-_Verdict = tuple[tuple[str, ...] | None, str]
+
+_Entries = list[dict[str, Any]]
 
 
 def _top(target: Target) -> str:
@@ -281,28 +287,37 @@ def _top(target: Target) -> str:
     return "proj/" if target.scope == "local" else "home/"
 
 
-def _one_sided(path: str, kind: str, outcome: Outcome, entries: list[dict[str, Any]]) -> Finding:
-    reasons = reasons_for(entries, outcome.value)
-    return Finding(path, kind, outcome if reasons is None else Outcome.ON_PURPOSE, reasons or ())
-
-
-def _both(pair: _Pair, kind: str, entries: list[dict[str, Any]], contents: _Verdict) -> Finding:
-    reasons, detail = contents
+def _found(pair: _Pair, entries: _Entries, differences: Differences) -> Finding:
+    if pair.kind == CONFIG and has_values(pair.path):
+        return _by_value(pair, entries)
+    if pair.mine is None or pair.other is None:
+        outcome = Outcome.MISSING if pair.mine is None else Outcome.EXTRA
+        reasons = reasons_for(entries, outcome.value)
+        return pair.found(outcome if reasons is None else Outcome.ON_PURPOSE, reasons or ())
+    if pair.kind == CONFIG:
+        return _by_line(pair, entries, differences)
+    reasons, detail = _by_text(pair, entries)
     if not pair.same_mode:
         mode = reasons_for(entries, "modes")
         reasons = None if reasons is None or mode is None else reasons + mode
         detail = detail or "only one of the two may be executed"
     if reasons is None:
-        return Finding(pair.path, kind, Outcome.DIFFERS, (), detail)
-    return Finding(pair.path, kind, Outcome.ON_PURPOSE if reasons else Outcome.IDENTICAL, reasons)
+        return pair.found(Outcome.DIFFERS, (), detail)
+    return pair.found(Outcome.ON_PURPOSE if reasons else Outcome.IDENTICAL, reasons)
 
 
-def _by_text(pair: _Pair, entries: list[dict[str, Any]]) -> _Verdict:
-    texts = pair.texts()
-    if texts is None:
-        same = pair.mine.read_bytes() == pair.other.read_bytes()
-        return (() if same else None), "not text"
-    ours, theirs = texts
+def _by_text(pair: _Pair, entries: _Entries) -> tuple[tuple[str, ...] | None, str]:
+    try:
+        ours, theirs = pair.texts
+    except UnicodeDecodeError:
+        assert pair.mine is not None and pair.other is not None
+        return (() if pair.mine.read_bytes() == pair.other.read_bytes() else None), "not text"
+    assert ours is not None and theirs is not None
+    return _explained(entries, ours, theirs)
+
+
+def _explained(entries: _Entries, ours: str, theirs: str) -> tuple[tuple[str, ...] | None, str]:
+    """The entries that explain what differs, None where something is left; and what differs."""
     if ours == theirs:
         return (), ""
     lines = difflib.unified_diff(
@@ -312,45 +327,35 @@ def _by_text(pair: _Pair, entries: list[dict[str, Any]]) -> _Verdict:
     return reasons_for_text(entries, ours, theirs), shown or "only the line ends differ"
 
 
-def _by_value(pair: _Pair, entries: list[dict[str, Any]]) -> _Verdict:
-    texts = pair.texts()
-    assert texts is not None, f"{pair.path} is not text"
-    ours, theirs = (_plain(_read(pair.path, text)) for text in texts)
-    reasons: dict[str, None] = {}
+def _by_line(pair: _Pair, entries: _Entries, differences: Differences) -> Finding:
+    """An instruction file: its lines, but for the marker lines, which are how an installer finds its own."""
+    mine, other = pair.texts
+    assert mine is not None and other is not None
+    ours, theirs = differences.unmarked(mine), differences.unmarked(other)
+    reasons, detail = _explained(entries, ours, theirs)
+    alike, unlike = unlike_lines(ours, theirs)
+    outcome = Outcome.DIFFERS if reasons is None else Outcome.ON_PURPOSE
+    counts = {o: n for o, n in ((Outcome.IDENTICAL, alike), (outcome, unlike)) if n}
+    return Finding(pair.path, pair.kind, counts, dict.fromkeys(reasons or (), unlike), detail)
+
+
+def _by_value(pair: _Pair, entries: _Entries) -> Finding:
+    """A file of settings: each of its values."""
+    counts: Counter[Outcome] = Counter()
+    reasons: Counter[str] = Counter()
     unexplained: list[str] = []
-    for at, values in unlike(ours, theirs):
+    for at, ours, theirs in places_of(pair.path, *pair.texts):
+        if ours == theirs:
+            counts[Outcome.IDENTICAL] += 1
+            continue
         entry = next((e for e in entries if any(at.startswith(s) for s in e.get("settings", ()))), None)
-        if entry is None:
-            unexplained.append(f"{at}: gsdlock {values[0]!r}, reference {values[1]!r}")
-        else:
-            reasons[str(entry["id"])] = None
-    return (None if unexplained else tuple(reasons)), "\n".join(unexplained)
-
-
-def _read(path: str, text: str) -> Any:
-    return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
-
-
-_LOOKED_UP = re.compile(r'"\$\(for n in .*?done\)"')
-
-
-def _plain(value: Any) -> Any:
-    """A value with interpreters by their bare name: the two sides find them in their own ways."""
-    if isinstance(value, str):
-        text = _LOOKED_UP.sub("node", value).replace('"<NODE>"', "node")
-        return re.sub(r'"(?:[^"\s]*/)?(node|bash|python3)"(?= )', r"\1", text)
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
-
-
-def unlike(ours: Any, theirs: Any, at: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """The places (JSON pointers) at which two values differ."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for key in sorted({*ours, *theirs}):
-            yield from unlike(ours.get(key), theirs.get(key), f"{at}/{key}")
-    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        for number, pair in enumerate(zip(ours, theirs, strict=True)):
-            yield from unlike(*pair, f"{at}/{number}")
-    elif ours != theirs:
-        yield at, (ours, theirs)
+        if entry is not None:
+            counts[Outcome.ON_PURPOSE] += 1
+            reasons[str(entry["id"])] += 1
+            continue
+        outcome = (
+            Outcome.MISSING if ours is ABSENT else Outcome.EXTRA if theirs is ABSENT else Outcome.DIFFERS
+        )
+        counts[outcome] += 1
+        unexplained.append(f"{at}: gsdlock {ours!r}, reference {theirs!r}")
+    return Finding(pair.path, pair.kind, dict(counts), dict(reasons), "\n".join(unexplained))

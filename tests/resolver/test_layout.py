@@ -105,8 +105,9 @@ GSD_ON_HOSTS = [
         {
             "config:command/gsd-help.md",
             "config:command/gsd-plan-phase.md",
-            "skills:skills/gsd-help/SKILL.md",
-            "skills:skills/gsd-plan-phase/SKILL.md",
+            # Its home for skills is a second place that the host reads.
+            "config:skills/gsd-help/SKILL.md",
+            "config:skills/gsd-plan-phase/SKILL.md",
             "config:agents/gsd-planner.md",
         },
     ),

@@ -319,6 +319,52 @@ def test_the_guard_of_cline_keeps_the_planning_folder(
         assert json.loads(done.stdout)["cancel"] is cancelled, call
 
 
+SURFACE = """\
+const GSD_COPILOT_PRE_TOOL_MSG = 'GSD: is this in scope?';
+const GSD_COPILOT_POST_TOOL_MSG = 'GSD: review it.';
+function buildClineRulesBody() {
+    return [
+        '# Rules of the pack',
+        '- Workflows are in `gsd-core/workflows/`, agents in `agents/`.',
+    ].join('\\n') + '\\n';
+}
+"""
+INSTALLER = """\
+function writeHermesCategoryDescription(dir) {
+  const body = [
+    '---',
+    `version: ${pkg.version}`,
+    'description: What the pack says.',
+    '---',
+    '',
+  ].join('\\n');
+}
+"""
+
+
+def test_a_text_that_the_pack_has_words_for_is_in_its_words(
+    host: Make, pack_of: Make, everything: Make, listing: Make
+) -> None:
+    files = {"gsd-core/bin/lib/runtime-hooks-surface.cjs": SURFACE, "bin/install.js": INSTALLER}
+    pack = pack_of(PACK | files)
+
+    def got(runtime: str, scope: str, file: str) -> str:
+        return str(listing(artifact_drafts(host(runtime), scope, pack, everything(pack)))[file])
+
+    hooks = json.loads(got("copilot", "global", "config:hooks/gsd-session.json"))["hooks"]
+    (after,) = hooks["postToolUse"]
+    assert after["bash"] == """printf '%s' '{"additionalContext":"GSD: review it."}'"""
+    # A question mark is none of the characters that need no quotes: ours stand in, and it runs.
+    assert "is this in scope" not in json.dumps(hooks["preToolUse"])
+    rules = "# Rules of the pack\n- Workflows are in `gsd-core/workflows/`, agents in `agents/`."
+    assert got("cline", "local", "config:.clinerules/gsd.md") == rules + "\n"
+    at_home = rules.replace("`gsd", "`{{gsdlock:tilde:config}}/gsd")
+    at_home = at_home.replace("`agents", "`{{gsdlock:tilde:config}}/agents")
+    assert got("cline", "global", "config:.clinerules/gsd.md") == at_home + "\n"
+    said = got("hermes", "global", "config:skills/gsd/DESCRIPTION.md")
+    assert said == f"---\nversion: {pack.version}\ndescription: What the pack says.\n---\n"
+
+
 def test_rules_name_the_config_folder_as_a_reader_of_that_scope_finds_it(
     host: Make, pack_of: Make, everything: Make, listing: Make
 ) -> None:

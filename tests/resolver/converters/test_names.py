@@ -29,6 +29,20 @@ def test_how_a_host_has_its_directory_spelled(
     assert (to.tilde, to.home) == (tilde, home)
 
 
+def test_in_a_list_of_hosts_a_directory_is_the_one_in_the_home(
+    context: Callable[..., ConvertContext],
+) -> None:
+    source = "(e.g. `~/.claude`, `~/.hermes`), not `~/.claude`"
+    for runtime, scope, first, own in (
+        ("kilo", "local", "~/.config/kilo", ".kilo"),
+        ("claude", "local", "~/.claude", ".claude"),
+        ("codex", "global", TILDE, HOME),
+    ):
+        to = context(runtime, scope).directory
+        told = names.name_directory(source, to, listed=True)
+        assert told == f"(e.g. `{first}`, `~/.hermes`), not `{own}`"
+
+
 @pytest.mark.parametrize(
     ("source", "on_codex", "in_a_project", "in_a_cline_project"),
     [

@@ -61,7 +61,17 @@ def test_a_named_sub_agent_is_handed_on_with_its_role() -> None:
             "gsd_role=ref.agent, gsd_role_prompt=<the text of the agent ref.agent",
         ),
         ('Agent(subagent_type="general-purpose")', 'delegate_task(gsd_role="general-purpose")'),
+        ('Agent(subagent_type="{TYPE}",\n  prompt="y")', 'gsd_role="{TYPE}",\n  gsd_role_prompt=<'),
+        # The host's call is flat, whatever the form of what was written for another.
+        ('Agent({\n  subagent_type: "gsd-x",\n  prompt: "y"\n})', 'delegate_task(\n  gsd_role="gsd-x",\n'),
+        ('Agent({\n  subagent_type: "gsd-x",\n  prompt: "y"\n})', '  prompt: "y"\n)'),
+        # A template shows the call under its other name; nothing is handed on in it.
+        ('Task(subagent_type="gsd-x", prompt="y")', 'Task(gsd_role="gsd-x", prompt="y")'),
+        ('Agent(prompt="y", model="{m}")', 'delegate_task(prompt="y")'),
+        ('Agent(prompt="y", model=m_1)', 'delegate_task(prompt="y")'),
         ("the Agent tool", "the delegate_task"),
+        ("with Agent available", "with delegate_task available"),
+        ("an Agent has no Agent tool", "an delegate_task has no nested delegate_task"),
         ('pass `model="{m}"` on', 'pass `model="{m}"` on'),
         ("SubAgent(x)", "SubAgent(x)"),
     ],

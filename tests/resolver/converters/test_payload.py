@@ -58,6 +58,19 @@ def test_code_names_what_a_user_types_and_opens(context: Any, runtime: str, want
     assert payload_text(context(runtime), "gsd-core/bin/lib/x.cjs", source) == wanted
 
 
+def test_a_comment_in_code_may_name_the_folder_of_rules(context: Any) -> None:
+    source = "// See CLAUDE.md.\n/* CLAUDE.md */\n * CLAUDE.md\nopen('CLAUDE.md') // CLAUDE.md\n"
+    told = payload_text(context("cursor"), "gsd-core/bin/lib/x.cjs", source)
+    rules = ".cursor/rules/"
+    assert told == f"// See {rules}.\n/* {rules} */\n * {rules}\nopen('CLAUDE.md') // CLAUDE.md\n"
+
+
+def test_a_hook_script_as_shipped_has_only_its_commands_spelled(context: Any) -> None:
+    source = "// {{GSD_VERSION}}\nlook('.claude/x') || say('GSD: /gsd:help')"
+    told = payload_text(context("cursor"), "hooks/x.js", source, shipped=True)
+    assert told == "// {{GSD_VERSION}}\nlook('.claude/x') || say('gsd- /gsd-help')"
+
+
 @pytest.mark.parametrize(
     "path", ["gsd-core/bin/x.json", "gsd-core/bin/x.sh", "scripts/lib/x.cjs", "scripts/x.md"]
 )

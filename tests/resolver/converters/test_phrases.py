@@ -50,6 +50,38 @@ def test_a_phrase_is_looked_for_in_its_own_function_only() -> None:
     assert read_phrases(reader()) == {}
 
 
+SURFACE = f"{LIBRARY}runtime-hooks-surface.cjs"
+
+
+def test_the_lines_of_a_list_are_a_phrase() -> None:
+    lines = r"""'# Rules',
+    '',
+    'It\'s so.',"""
+    code = "function buildClineRulesBody() {\n  return [\n    " + lines + "\n  ].join('\\n');\n}"
+    assert read_phrases(reader(**{SURFACE: code})) == {Phrase.CLINE_RULES: "# Rules\n\nIt's so."}
+    computed = code.replace("'',", "more,")
+    assert read_phrases(reader(**{SURFACE: computed})) == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "taken"),
+    [
+        ("GSD: look at .planning/STATE.md (the plan) - then act.", True),
+        ("it's", False),
+        ('say "so"', False),
+        ("$(rm -rf x)", False),
+        ("`x`", False),
+        ("a\\nb", False),
+        ("50 %", False),
+    ],
+)
+def test_what_goes_between_quotes_of_a_shell_needs_none_itself(message: str, taken: bool) -> None:
+    quote = '"' if "'" in message else "'"
+    code = f"const GSD_COPILOT_PRE_TOOL_MSG = {quote}{message}{quote};"
+    found = read_phrases(reader(**{SURFACE: code}))
+    assert found == ({Phrase.COPILOT_BEFORE_TOOL: message} if taken else {})
+
+
 def test_an_agent_gets_the_sandbox_that_its_makers_give_it() -> None:
     code = "const CODEX_AGENT_SANDBOX = {\n  'gsd-a': 'workspace-write',\n  'gsd-b': 'read-only',\n};\n"
     rights = read_rights(reader(**{"bin/install.js": code}))

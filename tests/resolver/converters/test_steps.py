@@ -63,6 +63,9 @@ def test_other_spellings() -> None:
     assert steps.typed_hyphen("/gsd:any /gsd:*") == "/gsd-any /gsd:*"
     assert steps.slash_hyphen("/gsd:any /gsd:* gsd:x") == "/gsd-any /gsd-* gsd:x"
     assert steps.every_hyphen("gsd:any GSD: said") == "gsd-any GSD: said"
+    assert steps.every_hyphen_but_markers("gsd:any GSD: said") == "gsd-any gsd- said"
+    marks = "<!-- GSD:project-start --> <!-- gsd:section -->"
+    assert steps.every_hyphen_but_markers(marks) == "<!-- GSD:project-start --> <!-- gsd-section -->"
 
 
 def test_words_and_calls_are_whole() -> None:
