@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Raw
+
 SHA256_PREFIX = "sha256:"
 
 
 def canonical_json(value: Any) -> bytes:
     """`value` (dict with string keys, list, tuple, str, int, bool, None) as canonical JSON bytes.
 
+    A `Raw` in it holds bytes that this function made, and stands for what they say.
     Raises `TypeError` for a float, a non-string key or any other type.
     """
     from msgspec.json import encode
@@ -24,7 +27,15 @@ def canonical_json(value: Any) -> bytes:
     except (TypeError, ValueError):  # kinds of strings that it does not know: the standard library does
         import json
 
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+        return json.dumps(
+            value, default=_unpacked, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        ).encode("utf-8")
+
+
+def _unpacked(value: Raw) -> Any:
+    import json
+
+    return json.loads(bytes(value))
 
 
 def sha256_digest(data: bytes) -> str:
@@ -40,7 +51,8 @@ def is_digest(text: str) -> bool:
     return len(text) == 71 and len(body) == 64 and not body.strip("0123456789abcdef")
 
 
-_PLAIN = frozenset({str, int, bool, type(None)})
+_STRINGS = frozenset({str})
+_PLAIN = frozenset({str, int, bool, type(None), Raw})
 
 
 def _check(value: Any) -> None:
@@ -49,11 +61,14 @@ def _check(value: Any) -> None:
     while left:
         one = left.pop()
         if isinstance(one, dict):
-            for key in one:
-                if not isinstance(key, str):
-                    raise TypeError(f"canonical JSON wants string keys, not {key!r}")
-            left += [item for item in one.values() if type(item) not in _PLAIN]
+            if not _STRINGS.issuperset(map(type, one)):
+                for key in one:
+                    if not isinstance(key, str):
+                        raise TypeError(f"canonical JSON wants string keys, not {key!r}")
+            if not _PLAIN.issuperset(map(type, one.values())):
+                left += [item for item in one.values() if type(item) not in _PLAIN]
         elif isinstance(one, (list, tuple)):
-            left += [item for item in one if type(item) not in _PLAIN]
-        elif one is not None and not isinstance(one, (str, int)):  # bool is an int
+            if not _PLAIN.issuperset(map(type, one)):
+                left += [item for item in one if type(item) not in _PLAIN]
+        elif one is not None and not isinstance(one, (str, int, Raw)):  # bool is an int
             raise TypeError(f"canonical JSON has no place for {type(one).__name__}")

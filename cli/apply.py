@@ -222,15 +222,14 @@ def _strictness(session: Session, options: argparse.Namespace) -> str:
 
 def changes_with_content(session: Session, lock: Lock, *, by_hand: bool) -> list[TargetChange]:
     """The changes of an apply, with all content in the store: fetched again where it was lost."""
-    from ..capabilities.canonical import canonical_json
-    from ..lockfiles.model import target_data
+    from ..lockfiles.model import target_bytes
     from .targets import changes_of
 
     # The rest is missed, and fetched, when it is used; the origins are only read later, by why and diff.
     if any(session.wanted(t.name) and not session.blobs.has(t.origins) for t in lock.targets):
         fetch_again(session, lock)
     for target in lock.targets:
-        session.blobs.put(canonical_json(target_data(target)))
+        session.blobs.put(target_bytes(target))
     return changes_of(session, lock, by_hand=by_hand)
 
 

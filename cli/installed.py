@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-def generations_of(session: Session, *, left: bool = False) -> list[Generation]:
+def generations_of(session: Session, *, left: bool = False, as_written: bool = False) -> list[Generation]:
     """The current generations that this command is about, in the order of the manifest, then by name.
 
     With a manifest: those of its installation that belong to it. Without one: all, or those that `--target`
-    names. Targets that were uninstalled are left out unless `left`.
+    names. Targets that were uninstalled are left out unless `left`. `as_written`: see `Generations.currents`.
     """
-    found = [g for g in session.store.generations.currents().values() if left or not g.left]
+    currents = session.store.generations.currents(as_written=as_written)
+    found = [g for g in currents.values() if left or not g.left]
     order: dict[str, int] = {}
     if session.manifest_path is not None:
         manifest = session.manifest

@@ -7,6 +7,7 @@ stands on the disk by a note of sizes and times: see `store.unchanged`. Loaded b
 from __future__ import annotations
 
 import os
+import stat
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def note_in_order(session: Session) -> None:
     store = session.store
     paths: list[str] = []
     absent: list[str] = []
-    generations = generations_of(session)
+    generations = generations_of(session, as_written=True)
     if any(generation.partial for generation in generations):
         return
     for generation in generations:
@@ -63,6 +64,7 @@ def _asked(session: Session) -> dict[str, str] | None:
     """Digests of all that decides what an apply wants; None where manifest or lock cannot be read."""
     from .. import __version__
     from ..resolver.finding import user_manifest
+    from .session import MOST_BYTES
 
     if session.manifest_path is None:
         return None
@@ -77,7 +79,10 @@ def _asked(session: Session) -> dict[str, str] | None:
                 asked["own"] = f"{_digest(file.read())} {status.st_mode} {status.st_uid}"
         for name, path in (("manifest", session.manifest_path), ("lock", session.lock_path)):
             with open(path, "rb", opener=_no_waiting) as file:
-                asked[name] = _digest(file.read())
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+                    return None  # whoever reads it as what it should be tells of it
+                asked[name] = _digest(file.read(status.st_size + 1))
     except OSError:
         return None
     deciding = sorted(f"{k}={v}" for k, v in os.environ.items() if decides_places(k))

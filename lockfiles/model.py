@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ..capabilities.canonical import canonical_json, sha256_digest
@@ -122,7 +123,7 @@ class Target(Struct, frozen=True):
     @property
     def digest(self) -> str:
         """`sha256:…` of the canonical JSON of the target."""
-        return sha256_digest(canonical_json(target_data(self)))
+        return sha256_digest(target_bytes(self))
 
 
 class Origin(Struct, frozen=True):
@@ -207,14 +208,23 @@ def target_data(target: Target) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=64)
+def target_bytes(target: Target) -> bytes:
+    """`target_data` as canonical JSON: what its digest is taken of, and what the store keeps of it.
+
+    Remembered for some targets, since a command asks for it again and again.
+    """
+    return canonical_json(target_data(target))
+
+
 def plan_data(lock: Lock) -> dict[str, Any]:
-    """The plan as plain data: what `Lock.plan` is the digest of."""
+    """The plan as data for `canonical_json`: what `Lock.plan` is the digest of."""
     overlays = {"overlays": [pack_data(o) for o in lock.overlays]} if lock.overlays else {}
     return {
         **overlays,
         "packs": [pack_data(p) for p in lock.packs],
         "capabilities": [[c.id, c.role, c.version, c.origin, c.digest] for c in lock.capabilities],
-        "targets": [target_data(t) for t in lock.targets],
+        "targets": [Raw(target_bytes(t)) for t in lock.targets],
     }
 
 

@@ -25,10 +25,9 @@ from typing import Any
 
 from msgspec import Struct
 
-_MARK = b"{{gsdlock:"
-_PLACEHOLDER = re.compile(
-    r"\{\{gsdlock:(path|home|tilde|sh|sh-home):([a-z][a-z0-9.-]*)((?:/[A-Za-z0-9._@+-]+)*)/?\}\}"
-)
+_OPENING = "{{gsdlock:"
+_MARK, _CLOSING = _OPENING.encode("ascii"), b"}}"
+_REST = re.compile(r"(path|home|tilde|sh|sh-home):([a-z][a-z0-9.-]*)((?:/[A-Za-z0-9._@+-]+)*)/?\}\}")
 
 
 class Fillings(Struct, frozen=True):
@@ -64,17 +63,32 @@ def bases_used(data: bytes) -> frozenset[str]:
     """The bases that the placeholders in `data` name."""
     if not has_placeholder(data):
         return frozenset()
-    return frozenset(m.group(2) for m in _PLACEHOLDER.finditer(data.decode("utf-8", "replace")))
+    pieces = data.decode("utf-8", "replace").split(_OPENING)[1:]
+    return frozenset(match.group(2) for match in map(_REST.match, pieces) if match is not None)
 
 
 def fill_text(text: str, fillings: Fillings) -> str:
     """`text` with every placeholder replaced. Raises `PlaceholderError` for an unknown base."""
-    return _PLACEHOLDER.sub(lambda match: _filled(match, fillings), text)
+    # Split at what all of them begin with: a search with the whole pattern takes ten times as long.
+    head, *pieces = text.split(_OPENING)
+    parts = [head]
+    for piece in pieces:
+        match = _REST.match(piece)
+        parts += (_OPENING, piece) if match is None else (_filled(match, fillings), piece[match.end() :])
+    return "".join(parts)
 
 
 def fill_bytes(data: bytes, fillings: Fillings) -> bytes:
-    """`fill_text` on UTF-8 bytes."""
-    return fill_text(data.decode("utf-8"), fillings).encode("utf-8")
+    """`fill_text` on UTF-8 bytes. Raises `UnicodeDecodeError` too."""
+    data.decode("utf-8")
+    # On the bytes themselves: text with one character beyond Latin-1 takes twice the room.
+    head, *pieces = data.split(_MARK)
+    parts = [head]
+    for piece in pieces:
+        end = piece.find(_CLOSING) + len(_CLOSING)
+        match = _REST.fullmatch(piece[:end].decode("utf-8", "replace"))
+        parts += (_MARK, piece) if match is None else (_filled(match, fillings).encode("utf-8"), piece[end:])
+    return b"".join(parts)
 
 
 def fill_value(value: Any, fillings: Fillings) -> Any:

@@ -7,10 +7,12 @@ those of the content. So a lock that was edited by hand, or merged wrongly, does
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..capabilities.canonical import is_digest
 from ..capabilities.errors import input_error
 from ..capabilities.tables import Table
+from .file_blocks import MARK, without_files
 from .model import (
     Edit,
     EditFormat,
@@ -54,8 +56,9 @@ def read_lock(data: bytes, where: str) -> Lock:
             where=f"{where}:{line}",
         )
     check_version(text, where)
+    rest, files = without_files(text)
     try:
-        document = tomllib.loads(text)
+        document = tomllib.loads(rest)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as fault:
         raise input_error("E-LOCK-SYNTAX", f"{where} does not parse: {fault}", _AGAIN, where=where) from None
     faults: list[str] = []
@@ -67,7 +70,7 @@ def read_lock(data: bytes, where: str) -> Lock:
     capabilities = tuple(_capability(t) for t in top.tables("capability"))
     targets, claimed = [], []
     for table in top.tables("target"):
-        target, digest = _target(table)
+        target, digest = _target(table, files)
         targets.append(target)
         claimed.append(digest)
     top.finish()
@@ -129,27 +132,33 @@ def _capability(table: Table) -> LockedCapability:
     return capability
 
 
-def _target(table: Table) -> tuple[Target, str]:
-    digest = _digest(table, "digest")
+def _placements(files: Table) -> tuple[Placement, ...]:
     placements = []
-    files = table.table("files")
-    if files is not None:
-        for key in files.names():
-            line = files.string(key)
-            match, parts = _FILE_LINE.fullmatch(line), _KEY.fullmatch(key)
-            if match is None or parts is None:
-                files.fault(key, "must read root:path = sha256:<hex> <mode> <size>")
-                continue
-            placements.append(
-                Placement(
-                    root=parts.group(1),
-                    path=parts.group(2),
-                    digest=match.group(1),
-                    mode=int(match.group(2), 8),
-                    size=int(match.group(3)),
-                    fill=match.group(4) is not None,
-                )
+    for key in files.names():
+        line = files.string(key)
+        match, parts = _FILE_LINE.fullmatch(line), _KEY.fullmatch(key)
+        if match is None or parts is None:
+            files.fault(key, "must read root:path = sha256:<hex> <mode> <size>")
+            continue
+        placements.append(
+            Placement(
+                root=parts.group(1),
+                path=parts.group(2),
+                digest=match.group(1),
+                mode=int(match.group(2), 8),
+                size=int(match.group(3)),
+                fill=match.group(4) is not None,
             )
+        )
+    return tuple(placements)
+
+
+def _target(table: Table, taken_out: Sequence[tuple[Placement, ...]]) -> tuple[Target, str]:
+    digest = _digest(table, "digest")
+    files = table.table("files")
+    placements: tuple[Placement, ...] = ()
+    if files is not None:
+        placements = taken_out[files.raw(MARK)] if taken_out and files.has(MARK) else _placements(files)
     target = Target(
         name=table.string("name"),
         runtime=table.string("runtime"),
@@ -159,7 +168,7 @@ def _target(table: Table) -> tuple[Target, str]:
         packs=table.strings("packs"),
         tools=table.strings("tools"),
         options=table.strings("options"),
-        placements=tuple(placements),
+        placements=placements,
         edits=tuple(_edit(t) for t in table.tables("edit")),
         origins=_digest(table, "origins"),
     )

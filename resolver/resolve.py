@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import GsdlockError, input_error, missing
 from ..capabilities.homes import check_scope
 from ..capabilities.model import Runtime
 from ..capabilities.registry import BUILTIN, Registry
-from ..lockfiles.model import Lock, LockedCapability, LockedPack, PackKind, target_data
+from ..lockfiles.model import Lock, LockedCapability, LockedPack, PackKind, target_bytes
 from .manifest import Manifest, PackEntry, TargetEntry
 from .once import PutOnce, read_once
 from .overlays import Given, Overlay
@@ -169,7 +168,7 @@ def _build(
     _raise_first(faults)
     for plan in planned:
         # A generation keeps the digest of its target: this is what `diff` and `why` read it back by.
-        context.blobs.put(canonical_json(target_data(plan.target)))
+        context.blobs.put(target_bytes(plan.target))
     context.blobs.flush()
     lock = Lock(
         packs=tuple(sorted(pins, key=lambda p: p.name)),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable
+from types import TracebackType
 
 from ..capabilities.errors import GsdlockError, refused, shown
 from .filesystem import reason
@@ -49,10 +49,21 @@ def is_of_the_system(error: BaseException) -> bool:
     return isinstance(error, OSError) and (error.errno in _CODES or error.errno == errno.EIO)
 
 
-@contextlib.contextmanager
-def io_at(doing: str, path: str) -> Iterator[None]:
-    """Any `OSError` inside becomes the refusal of `io_error`."""
-    try:
-        yield
-    except OSError as error:
-        raise io_error(error, doing, path) from error
+class io_at:
+    """Any `OSError` inside becomes the refusal of `io_error`. `path` may be worked out when it is needed."""
+
+    __slots__ = ("_doing", "_path")
+
+    def __init__(self, doing: str, path: str | Callable[[], str]) -> None:
+        self._doing = doing
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, OSError):
+            path = self._path if isinstance(self._path, str) else self._path()
+            raise io_error(error, self._doing, path) from error

@@ -15,6 +15,7 @@ import sys
 from typing import Any
 
 from .filesystem import MAX_FILE, NotRegularError, TooLargeError
+from .write_behind import WriteBehind
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -26,6 +27,9 @@ _NO_LINKS = _UNSUPPORTED | {errno.EPERM, errno.EMLINK, errno.EXDEV}
 
 class RealFileSystem:
     """See `filesystem.FileSystem`. Handles are file descriptors."""
+
+    def __init__(self) -> None:
+        self._behind = WriteBehind(_flush_system)
 
     @property
     def umask(self) -> int:
@@ -96,6 +100,7 @@ class RealFileSystem:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=parent)
             raise
+        self._behind.wrote(len(data), parent)
 
     def rename(self, parent: int, name: str, to_parent: int, to_name: str) -> None:
         os.rename(name, to_name, src_dir_fd=parent, dst_dir_fd=to_parent)
@@ -141,15 +146,12 @@ class RealFileSystem:
                 raise
 
     def flush_all(self, handle: int) -> bool:
-        call = _libc_function("syncfs")
-        if call is None:
-            return False
-        if call(handle) == 0:
-            return True
-        number = _last_errno()
+        number = self._behind.settle() or _flush_system(handle)
         if number in _UNSUPPORTED:
             return False
-        raise OSError(number, os.strerror(number))
+        if number:
+            raise OSError(number, os.strerror(number))
+        return True
 
 
 def _read_all(descriptor: int, name: str, size: int, limit: int) -> bytes:
@@ -163,6 +165,8 @@ def _read_all(descriptor: int, name: str, size: int, limit: int) -> bytes:
         part = os.read(descriptor, min(step, left))
         if not part:
             return b"".join(parts)
+        if not parts and len(part) == size:
+            return part  # more was asked for: the file ends here
         parts.append(part)
         left -= len(part)
         step = 1 << 16 if sum(map(len, parts)) > size else step - len(part)
@@ -170,9 +174,9 @@ def _read_all(descriptor: int, name: str, size: int, limit: int) -> bytes:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    written = os.write(descriptor, data) if data else 0
+    while written < len(data):
+        written += os.write(descriptor, memoryview(data)[written:])
 
 
 def _copy_attributes(like: tuple[int, str], descriptor: int) -> None:
@@ -201,6 +205,14 @@ def _flush(descriptor: int) -> None:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
             return
     os.fsync(descriptor)
+
+
+def _flush_system(descriptor: int) -> int:
+    """Make all of a file system last; 0, or the error number (ENOSYS where there is no such call)."""
+    call = _libc_function("syncfs")
+    if call is None:
+        return errno.ENOSYS
+    return 0 if call(descriptor) == 0 else _last_errno()
 
 
 def _rename_flagged(parent: int, name: str, to_parent: int, to_name: str, flag: int) -> bool:

@@ -30,9 +30,10 @@ def slug_of(installation: str, target: str, project: str = "") -> str:
 class Generations:
     """The generations of all targets of one state folder."""
 
-    def __init__(self, fs: FileSystem, state: str) -> None:
+    def __init__(self, fs: FileSystem, state: str, written: dict[str, Generation] | None = None) -> None:
         self._fs = fs
         self.state = state
+        self._written = {} if written is None else written
 
     def folder(self, slug: str) -> str:
         """The folder of a target's generations."""
@@ -77,9 +78,16 @@ class Generations:
         number = self.current_number(slug)
         return self.read(slug, number) if number else None
 
-    def currents(self) -> dict[str, Generation]:
-        """The current generation of every target that has one, by slug."""
-        found = {slug: self.current(slug) for slug in self.slugs()}
+    def currents(self, *, as_written: bool = False) -> dict[str, Generation]:
+        """The current generation of every target that has one, by slug.
+
+        With `as_written`, one that this process wrote is not read again to be seen whole.
+        """
+        found: dict[str, Generation | None] = {}
+        for slug in self.slugs():
+            written = self._written.get(slug) if as_written else None
+            is_current = written is not None and written.number == self.current_number(slug)
+            found[slug] = written if is_current else self.current(slug)
         return {slug: generation for slug, generation in found.items() if generation is not None}
 
     def read(self, slug: str, number: int) -> Generation:
@@ -113,6 +121,7 @@ class Generations:
         data = seal(generation_data(generation))
         name = f"{generation.number}.json"
         write_whole(self._fs, self.folder(generation.slug), name, data, flush=flush)
+        self._written[generation.slug] = generation
 
     def point(self, slug: str, number: int) -> None:
         """Make a generation the current one, lasting when this returns. Raises `OSError`."""

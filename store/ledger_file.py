@@ -24,6 +24,7 @@ from .ledger_schema import (
     connect,
     is_intact,
     migrate,
+    plan_rows,
     project_outcomes,
     project_plan,
     writing,
@@ -126,9 +127,11 @@ def _fault(fs: FileSystem, handle: int, folder: str) -> str | None:
 
 
 def _build(fs: FileSystem, handle: int, folder: str, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """A whole new ledger under its scratch name.
+    """A whole new ledger under its scratch name, flushed.
 
-    Not in WAL mode yet: on a full disk closing would leave a part of it in a companion that is not renamed.
+    Whatever happens meanwhile, a scratch file is begun anew: so sqlite need neither flush nor be able to go
+    back. It turns to WAL mode last of all, with nothing left to write: on a full disk closing would leave a
+    part of it in a companion that is not renamed.
     """
     for left_over in (_SCRATCH, *(_SCRATCH + c for c in (*_COMPANIONS, "-journal"))):
         with contextlib.suppress(FileNotFoundError):
@@ -136,11 +139,14 @@ def _build(fs: FileSystem, handle: int, folder: str, fill: Callable[[sqlite3.Con
     fs.create(handle, _SCRATCH, b"", 0o600)
     connection = connect(f"{folder}/{_SCRATCH}", "rw")
     try:
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA journal_mode = MEMORY")
         migrate(connection, MIGRATIONS)
         fill(connection)
+        connection.execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
+    fs.flush_file(handle, _SCRATCH)
 
 
 def _show(fs: FileSystem, handle: int) -> None:
@@ -224,12 +230,17 @@ def _project(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
     import json
     import sqlite3
 
-    projections = {"plan": project_plan, "outcomes": project_outcomes}
     for row in rows:
         sequence, _, kind, transaction_id, payload, _ = row
-        if kind in projections and is_intact(row):
-            with contextlib.suppress(sqlite3.IntegrityError):  # outcomes whose plan was lost
-                projections[kind](connection, sequence, transaction_id, json.loads(payload))
+        if kind not in ("plan", "outcomes") or not is_intact(row):
+            continue
+        said = json.loads(payload)
+        with contextlib.suppress(sqlite3.IntegrityError):  # outcomes whose plan was lost
+            if kind == "plan":
+                project_plan(connection, sequence, transaction_id, said)
+            else:
+                planned = plan_rows(connection, transaction_id)
+                project_outcomes(connection, sequence, transaction_id, said, planned)
 
 
 def _free_name(fs: FileSystem, handle: int) -> str:

@@ -239,19 +239,27 @@ def project_plan(
     )
 
 
+def plan_rows(connection: sqlite3.Connection, transaction_id: str) -> list[tuple[int, str, str, int]]:
+    """Position, target, key and whether it was allowed, of every item of a plan; none where it is unknown."""
+    query = "SELECT position, target, key, allow FROM plan_items WHERE transaction_id = ? ORDER BY position"
+    return connection.execute(query, (transaction_id,)).fetchall()
+
+
 def project_outcomes(
-    connection: sqlite3.Connection, event: int, transaction_id: str, payload: Mapping[str, Any]
+    connection: sqlite3.Connection,
+    event: int,
+    transaction_id: str,
+    payload: Mapping[str, Any],
+    planned: Sequence[tuple[int, str, str, int]],
 ) -> None:
     """The rows of an `outcomes` event, one an allowed item. Raises `sqlite3.IntegrityError` for a second one.
 
-    A target may have two items of one key (it leaves one folder, comes into another): both get the outcome.
+    `planned` are the `plan_rows` of the transaction. A target may have two items of one key (it leaves one
+    folder, comes into another): both get the outcome.
     """
     # One pass over the plan: to look every item up by its key would take time with the square of their count.
     positions: dict[tuple[str, str], list[int]] = {}
-    for position, target, key in connection.execute(
-        "SELECT position, target, key FROM plan_items WHERE transaction_id = ? AND allow = 1",
-        (transaction_id,),
-    ):
+    for position, target, key in ((n, target, key) for n, target, key, allow in planned if allow):
         positions.setdefault((target, key), []).append(position)
     connection.executemany(
         "INSERT INTO outcomes VALUES (?, ?, ?, ?)",

@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError
-from .confinement import check_relative
+from .confinement import check_relative, relative_fault
 from .drift import Next
 from .items import Item
 from .planned import PlannedStep
@@ -90,17 +90,21 @@ def _claims(
             spot = survey.spot(root, record.path)
             bases[spot.full] = spot, record
     by_key = {record.key: record for _, record in bases.values()}
+    target = survey.name_of(change)
     claims: list[Claim] = []
     for file in change.next.files if change.next is not None else ():
         pinned = wanted_roots.get(file.root)
-        if pinned is None or not _safe(survey, change, file):
+        if pinned is None or not _safe(survey, target, file):
             continue
         spot = survey.spot(pinned, file.path)
         _, base = bases.pop(spot.full, (spot, None))
         known = by_key.get(file.key)
-        after = survey.collect(
-            survey.name_of(change), file.key, spot.full, partial(_next, survey, change, current, file, known)
-        )
+        after: Next | None
+        if file.fill and not file.expected:
+            look = partial(_filled_next, survey, change, current, file, known)
+            after = survey.collect(target, file.key, spot.full, look)
+        else:
+            after = Next(file.expected or file.source, file.mode)
         if after is not None:
             claims.append(Claim(change, current, spot, base or _moved(survey, spot, known), file, after))
     claims += [Claim(change, current, spot, record, None, None) for spot, record in bases.values()]
@@ -134,12 +138,11 @@ def _moved(survey: Survey, spot: Spot, known: FileRecord | None) -> FileRecord |
     return known if seen.same(known.digest, known.mode) else None
 
 
-def _safe(survey: Survey, change: TargetChange, file: WantedFile) -> bool:
-    def check() -> bool:
-        check_relative(file.path)
+def _safe(survey: Survey, target: str, file: WantedFile) -> bool:
+    if relative_fault(file.path) is None:
         return True
-
-    return bool(survey.collect(survey.name_of(change), file.key, "", check))
+    survey.collect(target, file.key, "", partial(check_relative, file.path))
+    return False
 
 
 def _restored_only(
@@ -159,18 +162,15 @@ def _restored_only(
     return claims
 
 
-def _next(
+def _filled_next(
     survey: Survey,
     change: TargetChange,
     current: Generation | None,
     file: WantedFile,
     known: FileRecord | None,
 ) -> Next:
-    """What shall stand there. Filled bytes are not made again where the last generation made the same."""
-    if file.expected:
-        return Next(file.expected, file.mode)
-    if not file.fill:
-        return Next(file.source, file.mode)
+    """What shall stand there, filled in. The bytes are not made again where the last generation made the
+    same."""
     wanted = change.next
     assert wanted is not None
     if known is not None and known.source == file.source and current is not None and current.files:
@@ -181,7 +181,7 @@ def _next(
             wanted.home,
         ):
             return Next(known.digest, file.mode)
-    return Next(survey.digest(file.source, wanted.fillings, file.key, change.slug), file.mode)
+    return Next(survey.digest(file.source, survey.fillings(wanted), file.key, change.slug), file.mode)
 
 
 def _bystanders(survey: Survey) -> dict[str, list[tuple[Generation, FileRecord]]]:

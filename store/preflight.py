@@ -239,6 +239,8 @@ def _prunes(
     """Folders that we made, that the plan leaves (`left` are its last paths there), and that hold nothing but
     what goes."""
     made = {path for paths in made_by.values() for path in paths}
+    if not made:
+        return ()
     going = {step.spot.full for step in steps if step.new is None}
     needed = {parent for step in steps if step.new is not None for parent in _parents(step.spot.full)}
     assumed = {path for change in survey.changes if change.assumes for path in change.assumes.made}
@@ -292,8 +294,8 @@ def _generations(
         slug, current = change.slug, survey.currents.get(change.slug)
         mine = [step for step in steps if slug in step.slugs]
         made = set(made_by.get(slug, ()))
-        for step in mine:
-            made |= {survey.ground.path(place.anchor, place.path) for place in step.makes}
+        for makes in {step.makes for step in mine}:  # all files of a folder name the same folders to make
+            made |= {survey.ground.path(place.anchor, place.path) for place in makes}
         following = _next_generation(change, current, wanted_roots[slug])
         if following is None:
             continue

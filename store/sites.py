@@ -63,6 +63,9 @@ def _owner(claim: Claim) -> Wanted | Generation:
     return owner
 
 
+_NOTHING_SAID = Say()
+
+
 class Site:
     """One path on disk, and all who have a claim on it.
 
@@ -91,8 +94,7 @@ class Site:
         return self
 
     def _judge(self) -> None:
-        says = [self.survey.say(claim.key, *claim.names) for claim in self.claims]
-        say = Say(any(s.adopt for s in says), any(s.ours for s in says), any(s.theirs for s in says))
+        say = self._said()
         if self._clashes():
             return
         if not self.wanting and self.others and self._restored() is None:
@@ -112,6 +114,12 @@ class Site:
         else:
             self._settle(ruling, seen, status, data, base)
 
+    def _said(self) -> Say:
+        if not self.survey.choices:
+            return _NOTHING_SAID
+        says = [self.survey.say(claim.key, *claim.names) for claim in self.claims]
+        return Say(any(s.adopt for s in says), any(s.ours for s in says), any(s.theirs for s in says))
+
     def _look(self, base: FileRecord | None, say: Say) -> tuple[Seen, os.stat_result | None, bytes] | None:
         """What stands there. A path that is the user's by their word is not insisted upon."""
         spot = self.first.spot
@@ -130,7 +138,7 @@ class Site:
 
     def _clashes(self) -> bool:
         """Whether others have a claim that does not go together with what is wanted here."""
-        if not self.wanting:
+        if not self.wanting or (len(self.claims) == 1 and not self.others):
             return False
         first = self.first
         for other in self.wanting[1:]:
@@ -328,10 +336,12 @@ class Site:
         else:
             source = Source(new.digest)
 
+        if survey.holds(source.digest, source.slug):
+            return source
+
         def there() -> bool:
-            survey.content(
-                source.digest, source.fill.fillings if source.fill else None, source.key, source.slug
-            )
+            fillings = survey.fillings(source.fill) if source.fill else None
+            survey.content(source.digest, fillings, source.key, source.slug)
             return True
 
         return source if survey.collect(first.target, first.key, first.spot.full, there) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..capabilities.environment import Environment
 from ..lockfiles.model import EditFormat
@@ -14,6 +14,7 @@ from .edits import editor
 from .edits.types import Editor
 from .filesystem import FileSystem
 from .generations import Generations
+from .records import Generation
 
 
 class Store(Struct, frozen=True):
@@ -21,7 +22,7 @@ class Store(Struct, frozen=True):
 
     `state` and `home` are full paths (`home` None where there is none); `user_id` the effective uid, -1 where
     the platform has none; `now` gives RFC 3339 UTC; `command` is what the user ran, for the messages of other
-    processes that wait for us.
+    processes that wait for us. `written` are the last generations that this process wrote, by slug.
     """
 
     fs: FileSystem
@@ -32,10 +33,11 @@ class Store(Struct, frozen=True):
     now: Callable[[], str]
     command: str
     editors: Callable[[EditFormat], Editor] = editor
+    written: dict[str, Generation] = field(default_factory=dict)
 
     @property
     def generations(self) -> Generations:
-        return Generations(self.fs, self.state)
+        return Generations(self.fs, self.state, self.written)
 
 
 def open_store(environment: Environment, command: str, fs: FileSystem | None = None) -> Store:

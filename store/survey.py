@@ -90,7 +90,9 @@ class Survey:
         self.problems: list[Problem] = []
         self.named: list[Named] = []
         self._pins: dict[str, Pinned | None] = {}
-        self._folders: dict[Place, FolderFacts | None] = {}
+        self._folders: dict[tuple[int, str], FolderFacts | None] = {}
+        self._bases: dict[str, tuple[Pinned, Place, str, str]] = {}
+        self._fillings: dict[str, tuple[Wanted, Fillings]] = {}
         self._contents: dict[tuple[str, str], bytes] = {}
         self._cached = 0
         self._digests: dict[tuple[str, str], str] = {}
@@ -151,12 +153,17 @@ class Survey:
 
     def spot(self, root: Pinned, path: str) -> Spot:
         """Where `path` below a root is."""
-        anchor = self.ground.add(root.anchor, (root.device, root.inode))
-        below = f"{root.below}/{path}" if root.below else path
+        known = self._bases.get(root.given)
+        if known is None or known[0] is not root:
+            anchor = self.ground.add(root.anchor, (root.device, root.inode))
+            below = f"{root.below}/" if root.below else ""
+            known = root, Place(anchor, root.below), f"{root.real.rstrip('/')}/", below
+            self._bases[root.given] = known
+        _, place, above, below = known
         return Spot(
-            full=f"{root.real.rstrip('/')}/{path}",
-            place=Place(anchor, below),
-            root=Place(anchor, root.below),
+            full=above + path,
+            place=Place(place.anchor, below + path),
+            root=place,
             device=root.device,
             group_writable=root.group_writable,
         )
@@ -217,12 +224,12 @@ class Survey:
 
     def folder(self, target: str, spot: Spot) -> FolderFacts | None:
         """The folder that `spot` is in; None where it is refused. Looked at once."""
-        path = split(spot.place.path)[0]
-        place = Place(spot.place.anchor, path)
-        if place not in self._folders:
+        key = spot.place.anchor, split(spot.place.path)[0]
+        if key not in self._folders:
+            place = Place(*key)
             full = self.ground.path(place.anchor, place.path)
-            self._folders[place] = self.collect(target, "", full, lambda: self._facts(place))
-        return self._folders[place]
+            self._folders[key] = self.collect(target, "", full, lambda: self._facts(place))
+        return self._folders[key]
 
     def _facts(self, place: Place) -> FolderFacts:
         missing: list[Place] = []
@@ -243,6 +250,13 @@ class Survey:
 
     # -- contents ----------------------------------------------------------------------------------------
 
+    def fillings(self, wanted: Wanted) -> Fillings:
+        """What placeholders stand for in `wanted`; put together once."""
+        known = self._fillings.get(wanted.target)
+        if known is None or known[0] is not wanted:
+            known = self._fillings[wanted.target] = wanted, wanted.fillings
+        return known[1]
+
     def content(self, source: str, fillings: Fillings | None = None, key: str = "", slug: str = "") -> bytes:
         """The bytes of a blob, filled in for the target `slug` where `fillings` is given. Some are kept for
         the next call. Raises E-BLOB-…, E-FILL-….
@@ -257,6 +271,10 @@ class Survey:
                 self._contents[mark] = data
                 self._cached += len(data)
         return data
+
+    def holds(self, source: str, slug: str) -> bool:
+        """Whether the bytes of a blob (filled in for the target `slug`; empty: not) were seen already."""
+        return (source, slug) in self._contents
 
     def digest(self, source: str, fillings: Fillings, key: str, slug: str) -> str:
         """The digest of what `content` gives with these fillings; worked out once. Raises as that does."""

@@ -238,7 +238,8 @@ def _bytes(plan: Preflight, step: PlannedStep) -> bytes:
     assert source is not None and new is not None, "only what has a source is staged"
     if source.data is not None:
         return source.data
-    survey, fillings = plan.survey, source.fill.fillings if source.fill is not None else None
+    survey = plan.survey
+    fillings = survey.fillings(source.fill) if source.fill is not None else None
     data = survey.content(source.digest, fillings, source.key, source.slug)
     # What is not filled in was verified against its own digest when it was read.
     digest = (
@@ -277,11 +278,11 @@ def _journal(store: Store, plan: Preflight, generations: Mapping[str, Generation
     stages: dict[str, tuple[int, Place]] = {}
     made: dict[str, Place] = {}
     operations: list[Operation] = []
+    for place in {place: None for makes in {step.makes: None for step in plan.steps} for place in makes}:
+        made.setdefault(ground.path(place.anchor, place.path), place)
     for step in plan.steps:
         full = ground.path(step.stage.anchor, step.stage.path)
         number, _ = stages.setdefault(full, (len(stages), step.stage))
-        for place in step.makes:
-            made.setdefault(ground.path(place.anchor, place.path), place)
         operations.append(
             Operation(
                 step=step.step,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import GsdlockError, missing, shown
-from ..lockfiles.model import EditFormat, Target, target_data
+from ..lockfiles.model import EditFormat, Target, target_bytes
 from ..lockfiles.placeholders import Fillings, PlaceholderError, fill_bytes, fill_pointer, fill_value
 from .blobs import Blobs
 from .edits.types import Change
@@ -167,7 +167,7 @@ def wanted_from_lock(
         by_hand=by_hand,
         outside=outside,
         third_party=third_party,
-        plan_bytes=canonical_json(target_data(target)),
+        plan_bytes=target_bytes(target),
     )
 
 

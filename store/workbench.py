@@ -74,7 +74,7 @@ class Workbench:
         file that it replaces. Raises E-IO-…."""
         operation = self.journal.operations[number]
         assert operation.new is not None, "an operation without new bytes is not staged"
-        with io_at("cannot write", self.path(operation.place)):
+        with io_at("cannot write", lambda: self.path(operation.place)):
             model = self.target(operation) if alike else None
             self.fs.create(self.bench(operation), f"{number}.new", data, operation.new.mode, model)
 
@@ -98,7 +98,7 @@ class Workbench:
         Raises `RaceError`, E-IO-…, E-CONFINE-….
         """
         operation = self.journal.operations[number]
-        with io_at("cannot write", self.path(operation.place)):
+        with io_at("cannot write", lambda: self.path(operation.place)):
             if operation.new is None:
                 self.take(number, operation, strict=not self.recovering)
             else:
@@ -108,11 +108,17 @@ class Workbench:
         """Put the staged file `new` in place. `strict`: raise `RaceError` where something else than the old
         file is there, and leave that; else it is kept in the store. Raises `OSError` too."""
         bench = self.bench(operation)
-        if self.fs.lstat(bench, new) is None:
-            return  # done
         parent, name = self.target(operation)
-        if operation.old is None and self._put_new(bench, new, parent, name):
-            return
+        if operation.old is None:
+            try:
+                if self._put_new(bench, new, parent, name):
+                    return
+            except FileNotFoundError:
+                if self.fs.lstat(bench, new) is None:
+                    return  # done
+                raise
+        elif self.fs.lstat(bench, new) is None:
+            return  # done
         if operation.old is None and strict:
             raise RaceError(self.path(operation.place))
         old = f"{number}.old"
@@ -315,9 +321,14 @@ class Workbench:
 
     def missing(self) -> str | None:
         """The path of a file that was put in place and cannot be reached now: its folder was moved away."""
+        looked: set[tuple[int, str]] = set()
         for operation in self.journal.operations:
             place = operation.place
-            if operation.new is not None and self.ground.look(place.anchor, place.path) is None:
+            folder = place.anchor, split(place.path)[0]
+            if operation.new is None or folder in looked:
+                continue  # a folder that was moved away took all of its files along
+            looked.add(folder)
+            if self.ground.look(place.anchor, place.path) is None:
                 return self.path(place)
         return None
 

@@ -16,6 +16,8 @@ from gsdlock.lockfiles.placeholders import (
     has_placeholder,
     placeholder,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 AT_HOME = Fillings({"config": "/home/ada/.claude", "tool.node": "/usr/bin/node"}, "/home/ada")
 
@@ -114,3 +116,16 @@ def test_a_real_shell_reads_back_any_path_below_its_home() -> None:
     script = f"printf '%s\\0' {' '.join(words)}"
     done = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, check=True, env={"HOME": home})
     assert done.stdout.decode().split("\0")[:-1] == [f"{home}/{n}" for n in ODD_NAMES]
+
+
+PIECES = ["{{gsdlock:", "path:config", "sh:config", "/a", "/", "}}", "}", "{", "x", "\n", "→", "é"]
+
+
+@given(st.lists(st.sampled_from([*PIECES, "{{gsdlock:path:config/a}}", "{{gsdlock:home:config}}"])))
+def test_bytes_are_filled_as_text_is(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert fill_bytes(text.encode(), AT_HOME) == fill_text(text, AT_HOME).encode()
+
+
+def test_a_placeholder_is_what_its_grammar_says_and_nothing_longer() -> None:
+    assert fill_text("{{gsdlock:{{gsdlock:path:config}}}}", AT_HOME) == "{{gsdlock:/home/ada/.claude}}"
