@@ -19,7 +19,7 @@ from msgspec import Struct
 from ..capabilities.canonical import canonical_json, is_digest, sha256_digest
 from ..lockfiles.model import EditFormat, EditOp
 from .confinement import relative_fault
-from .edits.meaning import contains, pointer_path, same, value_at
+from .edits.meaning import contains, path_pointer, pointer_path, same, value_at
 from .edits.putting import plain
 from .edits.types import ABSENT, Change, EditFault, Editor, Entry
 from .records import EditedRecord, EntryRecord, FileRecord, Generation, RootRecord
@@ -32,6 +32,7 @@ _STAGING = ".gsd-staging"
 _NOTES = (".gsd-source", ".gsd-profile")
 _PRODUCT = re.compile(r"(?<![A-Za-z0-9])(?:gsd|get-shit-done)(?![A-Za-z0-9])")
 _BLOCK = b"<!-- GSD Configuration"
+_GRANTED = "allow"  # what the installer says in a host's permissions
 _MOST_NOTED = 4096  # bytes of a note
 
 
@@ -225,7 +226,8 @@ def _edited(
         return None
     try:
         changes = [c.change for c in edit.changes]
-        entries = tuple(former_entries(store.editors(edit.format), shared[1], changes, scripts))
+        homes = {path.rstrip("/") for root in roots.values() for path in (root.given, root.real)}
+        entries = tuple(former_entries(store.editors(edit.format), shared[1], changes, scripts, homes))
     except EditFault:
         return None  # an apply says where it does not parse
     return (
@@ -252,13 +254,19 @@ def _yours(
 
 
 def former_entries(
-    editor: Editor, data: bytes, changes: Collection[Change], scripts: Collection[str]
+    editor: Editor,
+    data: bytes,
+    changes: Collection[Change],
+    scripts: Collection[str],
+    homes: Collection[str] = (),
 ) -> Iterator[EntryRecord]:
     """The entries of a shared file that are the installer's: those that we want too and that it wrote in its
-    own way (another path of an interpreter, say), and hooks that run one of its scripts besides.
+    own way (another path of an interpreter, say), and besides hooks that run one of its scripts, and what
+    allows a host its own folder there.
 
-    `scripts` are the paths of its files and of ours below their roots. A value that names none of them, nor
-    the product, is taken for the user's own: that may be a rule that forbids something. Raises `EditFault`.
+    `scripts` are the paths of its files and of ours below their roots, `homes` the full paths of these. A
+    value that names none of them, nor the product, is taken for the user's own: that may be a rule that
+    forbids something. Raises `EditFault`.
     """
     meaning = editor.read(data)
     taken: list[tuple[str, Any]] = []
@@ -286,6 +294,21 @@ def former_entries(
         for item in items if isinstance(items, list) else ():
             if _scripts_in(item, scripts) and not any(at == a and _overlap(item, v) for a, v in taken):
                 yield _entry(EditOp.APPEND_UNIQUE, at, _part(item, scripts))
+    known = {change.at for change in changes}
+    for at in _grants(meaning, homes):
+        if at not in known:
+            yield _entry(EditOp.ENSURE, at, _GRANTED)
+
+
+def _grants(value: Any, homes: Collection[str], at: str = "") -> Iterator[str]:
+    """Pointers of members that allow something by the full path of a folder of the product in one of the
+    homes."""
+    for key, member in value.items() if isinstance(value, dict) else ():
+        pointer = at + path_pointer((key,))
+        yield from _grants(member, homes, pointer)
+        below = next((key[len(home) :] for home in homes if key.startswith(home + "/")), "")
+        if member == _GRANTED and _PRODUCT.search(below):
+            yield pointer
 
 
 def _is_products_own(change: Change, place: str, value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -18,27 +18,28 @@ from .wanted import wanted_from_generation
 def going_back(store: Store, slug: str, number: int) -> TargetChange:
     """The change of a target that returns it to generation `number`, or with 0 to before the first.
 
-    What the transactions since then displaced comes back as it was, wherever nobody changed it since.
-    Raises E-GENERATION-… .
+    What the transactions since then displaced comes back as it was, wherever nobody changed it since, nor
+    between two of them. Raises E-GENERATION-… .
     """
     generations = store.generations
     current = generations.current_number(slug)
     old = generations.read(slug, number) if number else None
+    since = [generations.read(slug, n) for n in generations.numbers(slug) if number < n <= current]
     displaced: dict[str, Kept] = {}
     settled: set[str] = set()
     before = _held_paths(old)
-    for between in generations.numbers(slug):
-        if number < between <= current:
-            generation = generations.read(slug, between)
-            for path, kept in generation.displaced.items():
-                if path not in settled:
-                    displaced[path] = kept
-            held = _held_paths(generation)
-            # The first generation that takes a path up tells what stood there. Where it displaced nothing,
-            # nothing did: what a later one displaces is its predecessor's work.
-            settled |= set(generation.displaced) | (held - before)
-            before = held
-    for path in _outdated(store, slug, displaced):
+    for generation in since:
+        for path, kept in generation.displaced.items():
+            if path not in settled:
+                displaced[path] = kept
+        held = _held_paths(generation)
+        found = {path: k for path, k in _found(generation).items() if path in held - before - settled}
+        displaced = {**found, **displaced}
+        # The first generation that takes a path up tells what stood there. Where it displaced nothing,
+        # nothing did: what a later one displaces is its predecessor's work.
+        settled |= set(generation.displaced) | (held - before - found.keys())
+        before = held
+    for path in {*_outdated(store, slug, displaced), *_edited_between(since)} & displaced.keys():
         del displaced[path]
     reinstated: dict[str, EditedRecord] = {}
     if old is not None and not old.left:
@@ -54,6 +55,37 @@ def _held_paths(generation: Generation | None) -> set[str]:
     return {generation.real_path(f.root, f.path) for f in generation.files} | {
         e.real for e in generation.edited if e.entries and not e.by_hand
     }
+
+
+def _found(generation: Generation) -> dict[str, Kept]:
+    """The shared files that a generation found as it wanted them and left so, as an import may: going back
+    over it they stay, unless a later one displaced them. Whatever is written was decided on."""
+    decided = [key for key, _, _ in generation.decisions]
+    return {
+        record.real: Kept(record.after, 0o644)
+        for record in generation.edited
+        if record.entries and not record.by_hand and record.after is not None
+        if not any(key.startswith(f"{record.key}#") for key in decided)
+    }
+
+
+def _edited_between(generations: Sequence[Generation]) -> set[str]:
+    """The shared files that one of these generations met in a version that those before it did not know.
+
+    The first displaced version lacks what was written in between, so such a file is merged instead.
+    """
+    found: set[str] = set()
+    for path in {record.real for generation in generations for record in generation.edited}:
+        known: set[str | None] = set()  # every version that was met, or left so far
+        for generation in generations:
+            kept = generation.displaced.get(path)
+            record = next((r for r in generation.edited if r.real == path and not r.by_hand), None)
+            met = kept.digest if kept is not None else record.after if record is not None else None
+            if known and met is not None and met not in known:
+                found.add(path)
+            if met is not None or record is not None:
+                known |= {met, record.after, record.without} if record is not None else {met}
+    return found
 
 
 def _outdated(store: Store, slug: str, displaced: Mapping[str, Kept]) -> list[str]:

@@ -288,7 +288,8 @@ class SharedFile:
         for claim in self.claims:
             entries = (*merged.entries[claim.slug], *self._held[claim.slug])
             base = claim.base if claim.base is not None and claim.base.real == self.spot.full else None
-            if base is not None and self.step is None and entries == base.entries:
+            as_it_was = self.step is None and base is not None and entries == base.entries
+            if base is not None and as_it_was and base.after is not None:  # None: taken over, never written
                 self.records.append((claim.slug, base))
             elif entries or (base is not None and remaining):
                 record = self._record(claim, entries, merged.without, merged.data)
@@ -391,9 +392,10 @@ class SharedFile:
 
     def _restore(self, kept: Kept, seen: Seen, status: os.stat_result | None, current: bytes | None) -> None:
         first = self.claims[0]
-        data = self.survey.collect(
-            first.owner.target, first.key, self.spot.full, lambda: self.survey.content(kept.digest)
-        )
+        data: bytes | None = current
+        if kept.digest != seen.digest:
+            content = partial(self.survey.content, kept.digest)
+            data = self.survey.collect(first.owner.target, first.key, self.spot.full, content)
         if data is None or not self._may_write(status):
             return
         if data != current:

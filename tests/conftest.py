@@ -1,7 +1,7 @@
 """Settings for all tests.
 
-GSDLOCK_EXAMPLES is how many examples hypothesis tries of each property; 200 where it is not set, and of the
-properties of edited files 2,000 under GSDLOCK_FULL=1.
+GSDLOCK_EXAMPLES is how many examples hypothesis tries of each property. Where it is not set: 2,000 of those
+of the user's files (the profile `edits`, which their tests name), 200 of all others.
 GSDLOCK_FULL=1 (`./script/test --full`) tries everything that is otherwise chosen by GSDLOCK_SEED: a
 new one in each run, printed at its end with the figures of the tests of faults.
 """
@@ -18,24 +18,11 @@ os.environ.setdefault("GSDLOCK_SEED", os.urandom(4).hex())  # the processes of x
 # What a group can write is another case, with tests of its own: the user's own manifest is refused then.
 os.umask(0o022)
 
-settings.register_profile(
-    "gsdlock", max_examples=int(os.environ.get("GSDLOCK_EXAMPLES", "200")), deadline=None
-)
+for profile, examples in (("gsdlock", "200"), ("edits", "2000")):
+    settings.register_profile(
+        profile, max_examples=int(os.environ.get("GSDLOCK_EXAMPLES", examples)), deadline=None
+    )
 settings.load_profile("gsdlock")
-_MOST_EXAMPLES = 2000  # of a property of edited files
-
-
-def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Under GSDLOCK_FULL the properties of edited files are tried on many documents."""
-    if os.environ.get("GSDLOCK_FULL") != "1" or "GSDLOCK_EXAMPLES" in os.environ:
-        return
-    for item in items:
-        test = getattr(item, "obj", None)
-        if "/store/edits/" in item.path.as_posix() and getattr(test, "is_hypothesis_test", False):
-            # Hypothesis has no public way to change the settings of a test that is decorated already.
-            test._hypothesis_internal_use_settings = settings(
-                test._hypothesis_internal_use_settings, max_examples=_MOST_EXAMPLES
-            )
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from .meaning import Path
+from .meaning import Path, copied
 from .types import ABSENT
 
 
 class Document(ABC):
-    """A parsed document: its text, and in `data` what it means.
+    """A parsed document: its text, and in `data`, which is its own, what it means.
 
     `data` is the root as plain data, ABSENT where the document holds no value at all. Public methods change
     text and data together; formats implement the `_` ones, which change the text alone and are called before
@@ -61,6 +61,13 @@ class Document(ABC):
     def is_blank(self, trace: str | None) -> bool:
         """Whether nothing is left but what `trace`, the text before us, held: no comment of anybody else."""
 
+    def rootless(self, trace: str) -> str | None:
+        """The text without the empty root that we gave it, where `trace` was all of the text before us.
+
+        None where it has to stay, because the format knows no such root or somebody wrote inside it.
+        """
+        return None
+
     # Changing
 
     def create(self) -> None:
@@ -71,7 +78,7 @@ class Document(ABC):
     def insert(self, path: Path, key: str, value: Any) -> tuple[Path, ...]:
         """A new member of the object at `path`. Gives containers that had to be declared for it, if any."""
         made = self._insert(path, key, value)
-        self.get(path)[key] = _copy(value)
+        self.get(path)[key] = copied(value)
         return made
 
     def open(self, path: Path, empty: Any) -> None:
@@ -84,7 +91,7 @@ class Document(ABC):
     def append(self, path: Path, value: Any) -> None:
         """A new last item of the array at `path`."""
         self._append(path, value)
-        self.get(path).append(_copy(value))
+        self.get(path).append(copied(value))
 
     def remove(self, path: Path) -> None:
         """Take out the member or item at `path`, which is not the root."""
@@ -94,7 +101,7 @@ class Document(ABC):
     def replace(self, path: Path, value: Any, spelling: str | None = None) -> None:
         """Another value at `path`, which is not the root, spelled so where `spelling` is given."""
         self._replace(path, value, spelling)
-        self.get(path[:-1])[path[-1]] = _copy(value)
+        self.get(path[:-1])[path[-1]] = copied(value)
 
     def fold(self, path: Path) -> None:
         """Take out the container at `path` if it is empty and holds no comment of the user's."""
@@ -126,10 +133,3 @@ class Document(ABC):
 
     def _may_fold(self, path: Path) -> bool:
         return True
-
-
-def _copy(value: Any) -> Any:
-    """`value` with lists and objects of its own, as `data` is changed in place."""
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -58,9 +58,12 @@ class DocumentEditor(Struct, frozen=True):
         document = self.open(data)
         take_all(document, entries)
         ours = next((entry for entry in entries if entry.added and "" in entry.made), None)
-        if ours is not None and document.data in ({}, ABSENT) and document.is_blank(ours.trace):
+        if ours is None or document.data not in ({}, ABSENT):
+            return document.encode()
+        if document.is_blank(ours.trace):
             return None if ours.trace is None else _with_bom_of(data, ours.trace)
-        return document.encode()
+        left = None if ours.trace is None else document.rootless(ours.trace)
+        return document.encode() if left is None else _with_bom_of(data, left)
 
 
 def _with_bom_of(data: bytes, text: str) -> bytes:

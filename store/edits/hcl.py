@@ -99,7 +99,7 @@ def _put(text: str, change: Change, over: bool, made: tuple[str, ...]) -> tuple[
     if block is None:
         lead = "" if not text else line_end if text.endswith("\n") else line_end * 2
         entry = Entry(change.op, change.at, change.value, added=True, made=made, trace=lead)
-        return f"{text}{lead}{spelled}{line_end}", entry
+        return _seen(f"{text}{lead}{spelled}{line_end}", change), entry
     if change.op is EditOp.SET_IF_ABSENT or block.body == change.value:
         return text, Entry(change.op, change.at, change.value, added=False)
     if not over:
@@ -108,7 +108,18 @@ def _put(text: str, change: Change, over: bool, made: tuple[str, ...]) -> tuple[
         )
     before = text[block.start : block.end]
     entry = Entry(change.op, change.at, change.value, added=True, prior=_plain(block.body), trace=before)
-    return text[: block.start] + spelled + text[block.end :], entry
+    return _seen(text[: block.start] + spelled + text[block.end :], change), entry
+
+
+def _seen(text: str, change: Change) -> str:
+    """`text`, which says what the change asks for. Raises `EditFault` (shape) where HCL has no way to."""
+    try:
+        block = _find(text, change.at)
+    except EditFault:
+        block = None
+    if block is None or block.body != change.value:
+        raise EditFault("shape", f"HCL has no way to write what {change.at} shall be")
+    return text
 
 
 def _take(text: str, entry: Entry) -> str:
@@ -169,20 +180,24 @@ def _value(value: Any) -> str:
     if isinstance(value, int | float):
         return str(value)
     if isinstance(value, str):
-        # A template would be evaluated by the host: what looks like one is written as the text that it is.
-        return _quoted(value).replace("${", "$${").replace("%{", "%%{")
+        return _quoted(value)
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_quoted(k)} = {_value(v)}" for k, v in value.items()) + " }"
     return "[" + ", ".join(map(_value, value)) + "]"
 
 
 def _quoted(text: str) -> str:
+    """A text: a value, a key or a label. What looks like a template, which a host would evaluate in a value
+    and refuse in a label, is written as the text that it is."""
     spelled = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    return '"' + "".join(spelled.get(c, c if c.isprintable() else _code(c)) for c in text) + '"'
+    plain = "".join(spelled.get(c, c if c.isprintable() else _code(c)) for c in text)
+    return '"' + plain.replace("${", "$${").replace("%{", "%%{") + '"'
 
 
 def _code(character: str) -> str:
     number = ord(character)
+    if 0xD800 <= number <= 0xDFFF:
+        raise EditFault("encoding", "a value holds half of a surrogate pair")
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 

@@ -7,14 +7,15 @@ an indentation of two spaces and a final newline.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from . import flow
 from .document import Document
 from .editing import DocumentEditor
 from .flow import Flow, Item, Layout
-from .jsonc_tree import SYNTAX, Tree, as_flow, parse_document
-from .meaning import Path
+from .jsonc_tree import SYNTAX, Tree, as_flow, meaning_of, tree_of
+from .meaning import Path, copied
 from .text import decode, end_of_line, place_in
 from .types import ABSENT, EditFault
 
@@ -26,9 +27,12 @@ class JsoncDocument(Document):
 
     def __init__(self, data: bytes | None) -> None:
         self._decoded = decode(data)
-        self._tree, meaning = parse_document(self._decoded.text)
-        super().__init__(meaning, absent=data is None)
+        super().__init__(copied(meaning_of(self._decoded.text)), absent=data is None)
         self._eol = end_of_line(self._decoded.text)
+
+    @cached_property
+    def _tree(self) -> Tree:
+        return tree_of(self._decoded.text)
 
     # Reading
 
@@ -62,6 +66,19 @@ class JsoncDocument(Document):
         inner = root.tail if isinstance(root, Flow) else ""
         left = SYNTAX.comments(self._tree.before) + SYNTAX.comments(inner) + SYNTAX.comments(self._tree.after)
         return left == SYNTAX.comments(trace or "")
+
+    def rootless(self, trace: str) -> str | None:
+        root = self._tree.root
+        if not isinstance(root, Flow) or SYNTAX.comments(root.tail):
+            return None
+        before, after = self._tree.before, self._tree.after.removeprefix("\r").removeprefix("\n")
+        ours = trace if SYNTAX.comments(trace) else ""
+        for made in (ours, ours + "\n", ours + "\r\n"):  # see `_create`
+            if before.endswith(made):
+                before = before.removesuffix(made) + trace
+                break
+        ends_line = not before or before.endswith("\n") or not after.strip()
+        return before + ("" if ends_line else self._eol) + after
 
     # Changing
 

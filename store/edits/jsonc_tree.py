@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -61,23 +61,26 @@ class Tree(Struct):
         return self.before + (text_of(self.root) if self.root is not None else "") + self.after
 
 
-def parse_document(text: str) -> tuple[Tree, Any]:
-    """`text` as a tree and as plain data (ABSENT where it holds no value).
-
-    Numbers with a fraction or an exponent are `Decimal`s. Raises `EditFault` (syntax) with line and column.
-    """
-    found = SYNTAX.trivia.match(text)
-    begin = found.end() if found else 0
+def tree_of(text: str) -> Tree:
+    """The tree of a valid text."""
+    begin = _value_begin(text)
     if begin == len(text):
-        return Tree(text, None, ""), ABSENT
-    data = _meaning(text)
+        return Tree(text, None, "")
     end = value_end(text, begin, SYNTAX)
     value = text[begin:end]
     root: Node = parse(value, SYNTAX, begin) if value[0] in "{[" else value
-    return Tree(text[:begin], root, text[end:]), data
+    return Tree(text[:begin], root, text[end:])
 
 
-def _meaning(text: str) -> Any:
+@lru_cache(maxsize=8)
+def meaning_of(text: str) -> Any:
+    """What a text means as plain data, ABSENT where it holds no value.
+
+    Numbers with a fraction or an exponent are `Decimal`s. Raises `EditFault` (syntax) with line and column.
+    It is remembered, as every step of an apply asks about the same few texts: nobody may change it.
+    """
+    if _value_begin(text) == len(text):
+        return ABSENT
     try:
         return _strict(text)
     except EditFault:
@@ -85,6 +88,11 @@ def _meaning(text: str) -> Any:
         if blanked == text:
             raise
     return _strict(blanked)
+
+
+def _value_begin(text: str) -> int:
+    found = SYNTAX.trivia.match(text)
+    return found.end() if found else 0
 
 
 def _strict(text: str) -> Any:

@@ -40,6 +40,13 @@ def value_at(meaning: Any, pointer: str) -> Any:
     return meaning
 
 
+def copied(value: Any) -> Any:
+    """`value` with lists and objects of its own, to be changed in place."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def same(left: Any, right: Any) -> bool:
     """Whether two values mean the same.
 

@@ -8,13 +8,14 @@ Every result is parsed again and has to mean what it should.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from . import flow
 from .document import Document
 from .editing import DocumentEditor
 from .flow import Flow, Item, Layout
-from .meaning import Path, same
+from .meaning import Path, copied, same
 from .text import decode, end_of_line, place_in
 from .toml_tree import (
     SYNTAX,
@@ -24,6 +25,7 @@ from .toml_tree import (
     is_table_like,
     key_text,
     meaning_of,
+    new_statements,
     statements_of,
     tables_text,
     value_text,
@@ -36,10 +38,12 @@ class TomlDocument(Document):
 
     def __init__(self, data: bytes | None) -> None:
         self._decoded = decode(data)
-        super().__init__(meaning_of(self._decoded.text), absent=data is None)
+        super().__init__(copied(meaning_of(self._decoded.text)), absent=data is None)
         self._eol = end_of_line(self._decoded.text)
-        self._statements = statements_of(self._decoded.text)
-        assign_paths(self._statements)
+
+    @cached_property
+    def _statements(self) -> list[Statement]:
+        return statements_of(self._decoded.text)
 
     # Reading
 
@@ -56,6 +60,8 @@ class TomlDocument(Document):
         return flow.text_of(item.value) if item else None
 
     def encode(self) -> bytes:
+        if "_statements" not in self.__dict__:
+            return self._decoded.encode(self._decoded.text)
         text = "".join(statement.text() for statement in self._statements)
         if text != self._decoded.text and not same(_meaning_or_none(text), self.data):
             raise EditFault("shape", "this TOML cannot be edited here without changing what else it says")
@@ -236,21 +242,35 @@ class TomlDocument(Document):
             self._add_first_root_key(f"{key_text([key])} = {value_text(value)}")
 
     def _add_first_root_key(self, line: str) -> None:
-        """A root key goes before the first table and the comment that belongs to it, behind a blank line.
+        """A root key goes before the first table and the comment that belongs to it, or to the end.
 
-        Like a new table it brings the blank line before it along, so that both go in any order; only at
-        the very start of the file it is the one behind it.
+        It brings a blank line of its own: behind it where something follows, else before it.
+        `_blank_of_root_key` finds that line again.
         """
         headers = [i for i, s in enumerate(self._statements) if s.is_header]
         index = headers[0] if headers else len(self._statements)
         while headers and index and _is_attached(self._statements[index - 1]):
             index -= 1
-        if headers and self._is_empty_line(index - 1):
-            index -= 1
-        if index:
-            self._splice(index, self._eol + line)
+        if headers:
+            self._splice(index, line + self._eol)
         else:
-            self._splice(index, line + self._eol if headers else line)
+            self._splice(index, self._eol + line if index else line)
+
+    def _blank_of_root_key(self, gone: set[int]) -> set[int]:
+        """The blank line that came with a last root key, which is among the statements that go."""
+        before, behind = self._blank_beside(min(gone), -1), self._blank_beside(max(gone), 1)
+        has_tables = any(s.is_header for s in self._statements[max(gone) :])
+        return (behind or before) if has_tables else (before or behind)
+
+    def _blank_beside(self, index: int, step: int) -> set[int]:
+        """The blank line that came with a statement of ours, above it (`step` -1) or below it (1).
+
+        Whoever wrote a comment right beside the statement wrote it between the two.
+        """
+        index += step
+        while 0 <= index < len(self._statements) and _is_comment(self._statements[index]):
+            index += step
+        return {index} if self._is_empty_line(index) else set()
 
     def _add_tables(self, path: Path, value: Any) -> None:
         keys = tuple(part for part in path if isinstance(part, str))
@@ -268,7 +288,7 @@ class TomlDocument(Document):
             text += eol
         else:
             self._statements[index - 1].end += eol
-        self._statements[index:index] = statements_of(text, new=True)
+        self._statements[index:index] = new_statements(text)
         assign_paths(self._statements)
 
     def _drop(self, doomed: list[Statement]) -> None:
@@ -282,15 +302,14 @@ class TomlDocument(Document):
         for index, statement in enumerate(self._statements):
             if id(statement) not in ids:
                 continue
-            if statement.is_header and index and self._is_empty_line(index - 1):
-                gone.add(index - 1)
+            if statement.is_header:
+                gone |= self._blank_beside(index, -1)
             if statement.remark:
                 _make_comment(statement)
             else:
                 gone.add(index)
         if was_root_key and gone and not self._root_keys() - gone:
-            beside = max(gone) + 1 if 0 in gone else min(gone) - 1  # see `_add_first_root_key`
-            gone |= {beside} if self._is_empty_line(beside) else set()
+            gone |= self._blank_of_root_key(gone)
         if 0 in gone and doomed[0].is_header and self._is_empty_line(max(gone) + 1):
             gone.add(max(gone) + 1)
         self._statements = [s for i, s in enumerate(self._statements) if i not in gone]
@@ -314,7 +333,11 @@ def _begins(path: Iterable[Any], start: Path) -> bool:
 
 def _is_attached(statement: Statement) -> bool:
     """Whether it is a comment that belongs to what follows; `#:` is a directive for the whole file."""
-    return statement.kind is Kind.BLANK and statement.remark[:1] == "#" and statement.remark[:2] != "#:"
+    return _is_comment(statement) and statement.remark[:2] != "#:"
+
+
+def _is_comment(statement: Statement) -> bool:
+    return statement.kind is Kind.BLANK and bool(statement.remark)
 
 
 def _make_comment(statement: Statement) -> None:

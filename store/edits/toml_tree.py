@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from copy import copy
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -32,6 +34,8 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 def read_key(raw: str) -> tuple[str, ...]:
     """The parts of a dotted key."""
+    if _BARE_KEY.fullmatch(raw):
+        return (raw,)
     return tuple(_read_part(part) for part in re.findall(_KEY_PART, raw))
 
 
@@ -56,8 +60,8 @@ SYNTAX = Syntax(
     line_comment="#",
     keys=read_key,
 )
-_HEADER = re.compile(rf"(\[\[?)[ \t]*({_KEY})[ \t]*\]\]?")
-_SPACE = re.compile(r"[ \t]*")
+# Space, then a header and its key, or a key and its sign, or neither.
+_START = re.compile(rf"([ \t]*+)(?:(\[\[?[ \t]*({_KEY})[ \t]*\]\]?)|({_KEY})([ \t]*=[ \t]*))?")
 _REST = re.compile(r"[^\n]*\n?")
 
 
@@ -91,6 +95,10 @@ class Statement(Struct):
         body = item.raw + item.colon + text_of(item.value) if item else self.header
         return self.lead + body + self.end
 
+    def copied(self) -> Statement:
+        item = self.item and copy(self.item)
+        return Statement(self.kind, self.lead, self.header, item, self.keys, self.end, self.offset, self.path)
+
     @property
     def is_header(self) -> bool:
         return self.kind in (Kind.TABLE, Kind.TABLE_ITEM)
@@ -106,35 +114,52 @@ class Statement(Struct):
         return self.path[: -len(self.keys)] if self.kind is Kind.KEY else self.path
 
 
-def statements_of(text: str, *, new: bool = False) -> list[Statement]:
-    """The statements of a valid text, in order. `new`: it is no part of the file yet, so has no place."""
+def statements_of(text: str) -> list[Statement]:
+    """The statements of a valid text, in order, each with its path."""
+    return [statement.copied() for statement in _read_statements(text)]
+
+
+def new_statements(text: str) -> list[Statement]:
+    """The statements of a valid text that is no part of the file yet: they have no place and no path."""
+    statements = _split(text)
+    for statement in statements:
+        statement.offset = -1
+    return statements
+
+
+@lru_cache(maxsize=8)
+def _read_statements(text: str) -> list[Statement]:
+    """Remembered like `meaning_of`."""
+    statements = _split(text)
+    assign_paths(statements)
+    return statements
+
+
+def _split(text: str) -> list[Statement]:
     statements: list[Statement] = []
     pos = 0
     while pos < len(text):
-        statement = _statement_at(text, pos)
-        pos += len(statement.text())
-        if new:
-            statement.offset = -1
+        statement, pos = _statement_at(text, pos)
         statements.append(statement)
     return statements
 
 
-def _statement_at(text: str, start: int) -> Statement:
-    lead = _matched(_SPACE, text, start).group()
-    offset = pos = start + len(lead)
-    if text[pos : pos + 1] == "[":
-        found = _matched(_HEADER, text, pos)
-        kind = Kind.TABLE_ITEM if found[1] == "[[" else Kind.TABLE
-        end = _matched(_REST, text, found.end()).group()
-        return Statement(kind, lead, found.group(), None, read_key(found[2]), end, offset)
-    if text[pos : pos + 1] in ("", "#", "\r", "\n"):
-        return Statement(Kind.BLANK, lead, "", None, (), _matched(_REST, text, pos).group(), offset)
-    raw = _matched(SYNTAX.key, text, pos)
-    colon = _matched(SYNTAX.colon, text, raw.end())
-    pos = value_end(text, colon.end(), SYNTAX)
-    keys = read_key(raw.group())
-    item = Item("", raw.group(), colon.group(), text[colon.end() : pos], "", False, keys, offset)
-    return Statement(Kind.KEY, lead, "", item, keys, _matched(_REST, text, pos).group(), offset)
+def _statement_at(text: str, start: int) -> tuple[Statement, int]:
+    """The statement that begins at an offset, and the offset behind it."""
+    found = _matched(_START, text, start)
+    lead, header, of_header, raw, colon = found.groups()
+    offset, pos = start + len(lead), found.end()
+    if raw is not None:
+        stop = value_end(text, pos, SYNTAX)
+        keys = read_key(raw)
+        item = Item("", raw, colon, text[pos:stop], "", False, keys, offset)
+        end = _matched(_REST, text, stop)
+        return Statement(Kind.KEY, lead, "", item, keys, end.group(), offset), end.end()
+    end = _matched(_REST, text, pos)
+    if header is None:
+        return Statement(Kind.BLANK, lead, "", None, (), end.group(), offset), end.end()
+    kind = Kind.TABLE_ITEM if header[:2] == "[[" else Kind.TABLE
+    return Statement(kind, lead, header, None, read_key(of_header), end.group(), offset), end.end()
 
 
 def assign_paths(statements: Iterable[Statement]) -> None:
@@ -160,8 +185,12 @@ def assign_paths(statements: Iterable[Statement]) -> None:
             statement.path = base
 
 
+@lru_cache(maxsize=8)
 def meaning_of(text: str) -> dict[str, Any]:
-    """What a document means; floats are `Decimal`s. Raises `EditFault` (syntax, duplicate)."""
+    """What a document means; floats are `Decimal`s. Raises `EditFault` (syntax, duplicate).
+
+    It is remembered, as every step of an apply asks about the same few texts: nobody may change it.
+    """
     import tomllib
     from decimal import Decimal
 

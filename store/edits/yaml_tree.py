@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from msgspec import Struct, field
@@ -17,6 +17,7 @@ from .text import place_in
 from .types import EditFault
 
 _TAG = "tag:yaml.org,2002:"
+_STR, _NULL, _MAP, _SEQ = _TAG + "str", _TAG + "null", _TAG + "map", _TAG + "seq"
 
 
 class Kind(Enum):
@@ -32,8 +33,8 @@ class Node(Struct):
     """One node: its text is `text[start:end]`, but for block collections, where `end` is not exact.
 
     `children` are the items, or key, value, key, value. `text` of a scalar is what it says, of an alias the
-    name of its anchor. `flow` says that a collection is in brackets. `given` is the tag that is spelled, if
-    one is; `implicit` what PyYAML says of how one is to be found.
+    name of its anchor. `flow` says that a collection is in brackets. `tag` is the one that is spelled, else
+    the one that follows from kind and text; an alias has none.
     """
 
     kind: Kind
@@ -41,18 +42,9 @@ class Node(Struct):
     end: int
     anchor: str | None
     text: str
-    given: str | None
-    implicit: Any = None
+    tag: str
     flow: bool = False
     children: list[Node] = field(default_factory=list)
-
-    @property
-    def tag(self) -> str:
-        if self.given not in (None, "!"):
-            return str(self.given)
-        if self.kind is not Kind.SCALAR:
-            return _TAG + ("map" if self.kind is Kind.MAPPING else "seq")
-        return _implicit_tag(self.text, self.implicit)
 
     @property
     def pairs(self) -> list[tuple[Node, Node]]:
@@ -60,7 +52,7 @@ class Node(Struct):
 
     @property
     def is_null(self) -> bool:
-        return self.kind is Kind.SCALAR and self.anchor is None and self.tag == _TAG + "null"
+        return self.kind is Kind.SCALAR and self.anchor is None and self.tag == _NULL
 
 
 class Opaque(Struct, frozen=True):
@@ -77,17 +69,21 @@ class Tree(Struct):
     referred: set[str]
 
 
+@lru_cache(maxsize=8)
 def parse(text: str) -> Tree:
-    """The tree of a text that holds one document at most. Raises `EditFault` (syntax, shape)."""
+    """The tree of a text that holds one document at most. Raises `EditFault` (syntax, shape).
+
+    It is remembered, as every step of an apply asks about the same few texts: nobody changes a tree.
+    """
     import yaml
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     tree = Tree(None, set())
     around: list[Node] = []
     documents = 0
     try:
-        for event in yaml.parse(text, Loader=loader):
-            kind = _EVENTS.get(type(event).__name__, "")
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
+        while event := loader.get_event():
+            kind = _EVENTS.get(type(event).__name__)
             if isinstance(kind, Kind):
                 node = _node(kind, event)
                 if around:
@@ -100,7 +96,7 @@ def parse(text: str) -> Tree:
                     around.append(node)
             elif kind == "end":
                 node = around.pop()
-                node.end = _span(event)[1]
+                node.end = event.end_mark.index
             elif kind == "document":
                 documents += 1
                 if documents > 1:
@@ -123,16 +119,22 @@ _EVENTS: dict[str, Kind | str] = {
 
 def _node(kind: Kind, event: Any) -> Node:
     start, end = event.start_mark.index, event.end_mark.index
-    if kind is Kind.SCALAR:
-        return Node(kind, start, end, event.anchor, event.value, event.tag, event.implicit)
     if kind is Kind.ALIAS:
         return Node(kind, start, end, None, event.anchor, "")
-    return Node(kind, start, end, event.anchor, "", event.tag, flow=bool(event.flow_style))
+    given = None if event.tag == "!" else event.tag
+    if kind is Kind.SCALAR:
+        text = event.value
+        tag = given or (_plain_tag(text) if event.implicit[0] else _STR)
+        return Node(kind, start, end, event.anchor, text, tag)
+    tag = given or (_MAP if kind is Kind.MAPPING else _SEQ)
+    return Node(kind, start, end, event.anchor, "", tag, bool(event.flow_style))
 
 
-def _implicit_tag(text: str, implicit: Any) -> str:
+@lru_cache(maxsize=1024)
+def _plain_tag(text: str) -> str:
+    """The tag of a scalar that is spelled without quotes and without a tag."""
     resolver, of_scalar = _resolver()
-    return str(resolver.resolve(of_scalar, text, implicit))
+    return str(resolver.resolve(of_scalar, text, (True, False)))
 
 
 @cache
@@ -140,10 +142,6 @@ def _resolver() -> tuple[Any, Any]:
     import yaml
 
     return yaml.resolver.Resolver(), yaml.ScalarNode
-
-
-def _span(event: Any) -> tuple[int, int]:
-    return event.start_mark.index, event.end_mark.index
 
 
 def _place(event: Any) -> tuple[int, int]:
@@ -181,34 +179,32 @@ def _meaning(node: Node, anchors: dict[str, Any]) -> Any:
         return anchors[node.text]
     value: Any
     if node.kind is Kind.SCALAR:
-        value = _scalar(node)
+        value = node.text if node.tag == _STR else _scalar(node.tag, node.text)
     elif node.kind is Kind.SEQUENCE:
         value = [_meaning(child, anchors) for child in node.children]
     else:
         value = {key_of(key): _meaning(member, anchors) for key, member in node.pairs}
-    if node.kind is not Kind.SCALAR and node.tag not in (_TAG + "map", _TAG + "seq"):
+    if node.kind is not Kind.SCALAR and node.tag not in (_MAP, _SEQ):
         value = Opaque(node.tag, value)
     if node.anchor is not None:
         anchors[node.anchor] = value
     return value
 
 
-def _scalar(node: Node) -> Any:
-    tag = node.tag
-    if tag == _TAG + "str":
-        return node.text
+@lru_cache(maxsize=1024)
+def _scalar(tag: str, text: str) -> Any:
     import yaml
 
     try:
         constructor = yaml.constructor.SafeConstructor()
-        return constructor.construct_object(yaml.ScalarNode(tag, node.text))
+        return constructor.construct_object(yaml.ScalarNode(tag, text))
     except (yaml.YAMLError, ValueError, KeyError, OverflowError):
-        return Opaque(tag, node.text)
+        return Opaque(tag, text)
 
 
 def key_of(node: Node) -> Any:
     """A key as it stands in plain data: a string, or something that equals no string."""
-    if node.kind is Kind.SCALAR and node.tag == _TAG + "str":
+    if node.kind is Kind.SCALAR and node.tag == _STR:
         return node.text
     return Opaque(node.tag, (node.text, *map(key_of, node.children)))
 
@@ -223,7 +219,7 @@ def scalar_text(value: Any) -> str:
     import json
 
     is_word = isinstance(value, str) and _PLAIN.fullmatch(value)
-    if is_word and _implicit_tag(value, (True, False)) == _TAG + "str":
+    if is_word and _plain_tag(value) == _STR:
         return str(value)
     text = json.dumps(value, ensure_ascii=False)
     return _UNFIT.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

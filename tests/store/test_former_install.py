@@ -81,6 +81,13 @@ def test_a_plain_value_may_be_the_users_and_is_not_taken() -> None:
     assert entries({"mcp": {"gsd": {"command": "mine"}}}, server) == []
 
 
+def test_what_allows_the_host_the_installers_own_folder_goes() -> None:
+    rules = {"/h/.host/gsd-core/*": "allow", "/h/.host/gsd/*": "deny", "/h/mine/gsd/*": "allow", "*": "ask"}
+    data = json.dumps({"permission": {"read": rules, "edit": "allow"}}).encode()
+    found = former_entries(editor(EditFormat.JSONC), data, [], (), ["/h/.host"])
+    assert [record.entry.at for record in found] == ["/permission/read/~1h~1.host~1gsd-core~1*"]
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -172,6 +179,23 @@ def test_a_rollback_brings_the_former_install_back(world: Any) -> None:
     # It can be taken over again.
     take_over(world)
     assert (world.root / "b.md").read_text() == "our b"
+
+
+def test_a_rollback_leaves_a_shared_file_that_the_import_found_as_it_should_be(world: Any) -> None:
+    install(world)
+    text = json.dumps({"hooks": {"Stop": [OURS]}})
+    (world.root / "settings.json").write_text(text)
+    before = world.tree()
+    take_over(world)
+    assert (world.root / "settings.json").read_text() == text
+    world.apply(going_back(world.store, "host@default", 0))
+    assert world.tree() == before
+    # Also where the file changed later on.
+    take_over(world)
+    more = [("settings.json", APPEND, "/hooks/Stop", group("more"))]
+    world.apply(world.wanted({"a.md": "same"}, [("settings.json", APPEND, "/hooks/Stop", OURS), *more]))
+    world.apply(going_back(world.store, "host@default", 0))
+    assert world.tree() == before
 
 
 def test_a_file_that_the_user_changed_since_is_asked_about(world: Any) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 PATHS = ["a.md", "skills/x/SKILL.md", "skills/x/run.sh", "skills/y/SKILL.md", "deep/er/z.md"]
 TARGETS = ["one", "two"]
+SHM = "/dev/shm"
 COMMANDS = ["ours-a", "ours-b", "ours-c"]
 
 
@@ -141,13 +142,13 @@ hooks = st.lists(st.sampled_from(COMMANDS), unique=True, max_size=2)
 sayings = st.sampled_from([{}, {}, {"ours": ["*"]}, {"theirs": ["*"]}, {"adopt": ["*"]}])
 
 
-def machine(kind: Any, shared: Shared) -> type[RuleBasedStateMachine]:
-    """The histories, played in worlds of `kind` with one kind of shared file."""
+def machine(kind: Any, shared: Shared, base: Path) -> type[RuleBasedStateMachine]:
+    """The histories, played in worlds of `kind` below `base` with one kind of shared file."""
 
     class Histories(RuleBasedStateMachine):
         @initialize(text=st.sampled_from(shared.begins))
         def begin(self, text: str) -> None:
-            self.folder = Path(tempfile.mkdtemp())
+            self.folder = Path(tempfile.mkdtemp(dir=base))
             for part in ("home", "data", "state"):
                 (self.folder / part).mkdir(mode=0o700)
             self.world = kind(self.folder / "home", self.folder / "data", self.folder / "state", Unflushed())
@@ -250,14 +251,57 @@ def machine(kind: Any, shared: Shared) -> type[RuleBasedStateMachine]:
     return Histories
 
 
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where the system has one: a history is a hundred small files and folders."""
+    with tempfile.TemporaryDirectory(dir=SHM if os.access(SHM, os.W_OK) else tmp_path) as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("shared", SHARED, ids=lambda s: s.format.value)
-def test_any_history(world: Any, shared: Shared) -> None:
-    # A history is a dozen real transactions: few of them, but for a full run.
-    full = os.environ.get("GSDLOCK_FULL") == "1"
-    few = settings(
-        max_examples=2000 if full else max(settings().max_examples // 10, 10),
-        stateful_step_count=8 if full else 12,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
+def test_any_history(world: Any, shared: Shared, memory: Path) -> None:
+    many = settings(
+        settings.get_profile("edits"), stateful_step_count=8, suppress_health_check=list(HealthCheck)
     )
-    run_state_machine_as_test(machine(type(world), shared), settings=few)
+    run_state_machine_as_test(machine(type(world), shared, memory), settings=many)
+
+
+# Histories that once broke a promise, as calls of the rules; each is played with every kind of shared file.
+FOUND = {
+    "what the user wrote between two generations outlives going back over both": [
+        ("begin", 1),
+        ("apply", {"name": "one", "files": {}, "hooks": ["ours-a"], "said": {}}),
+        ("user_edits_settings", {"whole": True}),
+        ("apply", {"name": "one", "files": {}, "hooks": ["ours-a"], "said": {"ours": ["*"]}}),
+        ("go_back", {"name": "one", "steps": 2}),
+    ],
+    "also where we had left in between": [
+        ("begin", 1),
+        ("apply", {"name": "one", "files": {}, "hooks": ["ours-a"], "said": {}}),
+        ("leave", {"name": "one", "said": {}}),
+        ("user_edits_settings", {"whole": False}),
+        ("apply", {"name": "one", "files": {}, "hooks": ["ours-b"], "said": {}}),
+        ("go_back", {"name": "one", "steps": 3}),
+    ],
+    "also where the generation after it changed nothing in the file": [
+        ("begin", 1),
+        ("apply", {"name": "one", "files": {}, "hooks": ["ours-a"], "said": {}}),
+        ("user_edits_settings", {"whole": False}),
+        ("apply", {"name": "one", "files": {"a.md": "v1"}, "hooks": ["ours-a"], "said": {}}),
+        ("apply", {"name": "one", "files": {"a.md": "v1"}, "hooks": ["ours-b"], "said": {}}),
+        ("go_back", {"name": "one", "steps": 3}),
+    ],
+}
+
+
+@pytest.mark.parametrize("shared", SHARED, ids=lambda s: s.format.value)
+@pytest.mark.parametrize("name", FOUND)
+def test_a_history_that_once_broke_a_promise(world: Any, shared: Shared, name: str, tmp_path: Path) -> None:
+    played = machine(type(world), shared, tmp_path)()
+    (_, number), *steps = FOUND[name]
+    played.begin(text=shared.begins[number])
+    for step, arguments in steps:
+        getattr(played, step)(**arguments)
+        played.nothing_is_left_over()
+        played.the_settings_parse_and_the_users_value_is_there()
+    played.teardown()

@@ -66,7 +66,7 @@ def value(data: bytes | None) -> Any:
     return json.loads(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings.get_profile("edits")
 @given(st.sampled_from(USERS), st.lists(plans, min_size=1, max_size=5), st.booleans())
 def test_any_coming_and_going_leaves_the_users_bytes(
     start: bytes | None, steps: list[Plan], remembered: bool
@@ -87,7 +87,7 @@ def test_any_coming_and_going_leaves_the_users_bytes(
         assert value(current) == value(start)
 
 
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("edits")
 @given(st.sampled_from(USERS[3:]), plans, plans)
 def test_what_the_user_adds_in_between_is_theirs_when_we_have_left(
     start: bytes, first: Plan, second: Plan

@@ -124,18 +124,13 @@ class History(Laws):
         return st.lists(st.one_of(kinds), min_size=1, max_size=6)
 
     def play(
-        self,
-        data: bytes | None,
-        steps: Sequence[tuple[Any, ...]],
-        anew: Callable[[bytes], bytes],
-        *,
-        open_top: bool = False,
+        self, data: bytes | None, steps: Sequence[tuple[Any, ...]], anew: Callable[[bytes], bytes]
     ) -> None:
-        """`open_top`: a comment put above what we put first leaves open whose the blank line after it is."""
+        """`anew` is the host's writing: the same meaning, without the comments."""
         current, theirs = data, data
         owned: dict[str, tuple[EntryRecord, ...]] = {"one": (), "two": ()}
         known: Known | None = None
-        exact, blank = True, False
+        exact = True
         for name, *arguments in [*steps, ("apply", "one", []), ("apply", "two", [])]:
             if name == "apply":
                 owner, wanted = arguments
@@ -152,9 +147,7 @@ class History(Laws):
                 known = Known(merged.without, merged.data)
             elif name == "comment" and current is not None and theirs is not None:
                 text, at_end = arguments
-                # Who ends the last line, and how; and a comment alone keeps the empty object beside it.
-                exact = exact and (not at_end or theirs.endswith(b"\n")) and bool(self.meaning(theirs))
-                blank = blank or (open_top and not at_end)
+                exact = exact and (not at_end or theirs.endswith(b"\n"))  # who ends the last line, and how
                 current, theirs = (self._with(d, text, at_end=at_end) for d in (current, theirs))
             elif name == "set" and current is not None and theirs is not None:
                 (key,) = arguments
@@ -168,8 +161,6 @@ class History(Laws):
                 current, theirs = anew(current), anew(theirs)
                 exact = False
         else:
-            if blank and exact:
-                current, theirs = (d and b"".join(filled_lines(d)) for d in (current, theirs))
             self._left(current, theirs, exact=exact)
 
     def check(self, data: bytes, wanted: Sequence[Change]) -> bool:
@@ -190,11 +181,6 @@ class History(Laws):
         assert (self.meaning(current) if current is not None else {}) == (
             self.meaning(theirs) if theirs is not None else {}
         )
-
-
-def filled_lines(data: bytes) -> list[bytes]:
-    """The lines of a document that are not blank."""
-    return [line for line in data.splitlines(keepends=True) if line.strip()]
 
 
 @pytest.fixture(scope="session")

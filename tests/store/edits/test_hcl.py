@@ -8,9 +8,10 @@ import pytest
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits import editor
 from gsdlock.store.edits.types import Change, EditFault
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+MANY = settings.get_profile("edits")
 HCL = editor(EditFormat.HCL)
 SERVER: dict[str, Any] = {"command": "tided", "args": ["--port", "1"], "env": {"A": '${x} %{y} " \\ \n\x00é'}}
 OURS = [
@@ -41,6 +42,7 @@ documents = st.builds(
 )
 
 
+@MANY
 @given(documents, st.booleans(), st.booleans())
 def test_put_then_take_gives_the_very_bytes_back(text: str, bom: bool, reverse: bool) -> None:
     data = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
@@ -53,6 +55,7 @@ def test_put_then_take_gives_the_very_bytes_back(text: str, bom: bool, reverse: 
     assert HCL.take(HCL.take(put.data, [one]), [other]) == data
 
 
+@MANY
 @given(documents)
 def test_what_was_there_stays_byte_for_byte(text: str) -> None:
     put = HCL.put(text.encode(), OURS).data.decode()
@@ -67,7 +70,10 @@ values = st.recursive(
 )
 
 
+@MANY
 @given(values, st.text(max_size=8))
+@example([], "%{")
+@example({"${a}": "${a}"}, "${a}")
 def test_every_value_is_read_back_as_it_was_written(value: Any, label: str) -> None:
     """Nothing that a pack brings becomes a template, another value or another block."""
     at = "/s/" + label.replace("~", "~0").replace("/", "~1")
@@ -75,6 +81,22 @@ def test_every_value_is_read_back_as_it_was_written(value: Any, label: str) -> N
     data = HCL.put(None, [change]).data
     assert HCL.holds(data, change)
     assert HCL.read(data) == {"s": {label: {"v": value}}}
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "kind"),
+    [
+        ("/s/x", {"a b": 1}, "shape"),
+        ("/s s/x", {"a": 1}, "shape"),
+        ("/s/x", {"a = 1\nb": 1}, "shape"),
+        ("/s/x", {"a": float("nan")}, "shape"),
+        ("/s/x", {"a": "\ud800"}, "encoding"),
+    ],
+)
+def test_what_hcl_cannot_say_is_refused(at: str, value: Any, kind: str) -> None:
+    with pytest.raises(EditFault) as fault:
+        HCL.put(b"a = 1\n", [Change(EditOp.ENSURE, at, value)])
+    assert fault.value.kind == kind
 
 
 def test_a_file_of_ours_goes_when_it_is_empty() -> None:

@@ -168,6 +168,26 @@ def test_a_file_that_we_made_stays_for_what_somebody_added() -> None:
 
 
 @pytest.mark.parametrize(
+    "before", ["", " ", "\n", "\r\n\r\n", "// mine\n", "/* mine */", "\ufeff", "\ufeff\n"]
+)
+def test_comments_around_an_object_that_we_put_into_a_blank_file_stay_alone(before: str) -> None:
+    edited = JSONC.put(before.encode(), [HOOK])
+    mark, text = edited.data[:3] * before.startswith("\ufeff"), before.removeprefix("\ufeff")
+    bare = edited.data.removeprefix(mark)
+    above = JSONC.take(mark + b"// note\n" + bare, edited.entries)
+    assert above == mark + f"// note\n{text}".encode()
+    end = "" if not text or text.endswith("\n") else "\n"
+    below = JSONC.take(mark + bare + b"// note\n", edited.entries)
+    assert below == mark + f"{text}{end}// note\n".encode()
+
+
+def test_a_comment_inside_an_object_that_we_put_into_a_blank_file_keeps_it() -> None:
+    edited = JSONC.put(b"\n", [HOOK])
+    commented = edited.data.replace(b"{", b"{ // note", 1)
+    assert JSONC.take(commented, edited.entries) == b"{ // note\n}\n"
+
+
+@pytest.mark.parametrize(
     ("text", "kind", "line", "column"),
     [
         ('{\n  "a": 1\n  "b": 2\n}', "syntax", 3, 3),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import random
 import re
+from functools import cache
 from typing import Any
 
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits import editor
 from gsdlock.store.edits.types import Change
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+MANY = settings.get_profile("edits")
 JSONC = editor(EditFormat.JSONC)
 ENSURE, APPEND, SET = EditOp.ENSURE, EditOp.APPEND_UNIQUE, EditOp.SET_IF_ABSENT
 
@@ -49,21 +51,18 @@ hands = st.integers(0, 2**20).map(random.Random)
 changes = st.lists(st.sampled_from(OURS), min_size=1, max_size=6, unique_by=str)
 
 
-@st.composite
-def values(draw: st.DrawFn) -> dict[str, Any]:
-    """A settings document: some of its containers are on our way, most of it is not."""
-    some = st.lists(st.sampled_from(THEIRS), max_size=3)
-    groups = st.dictionaries(st.sampled_from(["SessionStart", "Stop", "Other"]), some, max_size=3)
-    members = {
-        "hooks": groups,
-        "permissions": st.fixed_dictionaries({}, optional={"allow": some, "deny": some}),
-        "mcpServers": st.dictionaries(st.sampled_from(["docs", "x y"]), st.sampled_from(THEIRS[:2])),
-        "statusLine": st.sampled_from(THEIRS),
-        "experimental": st.fixed_dictionaries({}, optional={"enable": st.just({})}),
-        "über": st.sampled_from(THEIRS),
-    }
-    chosen = draw(st.lists(st.sampled_from(sorted(members)), unique=True))
-    return {key: draw(members[key]) for key in chosen}
+some = st.lists(st.sampled_from(THEIRS), max_size=3)
+MEMBERS = {
+    "hooks": st.dictionaries(st.sampled_from(["SessionStart", "Stop", "Other"]), some, max_size=3),
+    "permissions": st.fixed_dictionaries({}, optional={"allow": some, "deny": some}),
+    "mcpServers": st.dictionaries(st.sampled_from(["docs", "x y"]), st.sampled_from(THEIRS[:2])),
+    "statusLine": st.sampled_from(THEIRS),
+    "experimental": st.fixed_dictionaries({}, optional={"enable": st.just({})}),
+    "über": st.sampled_from(THEIRS),
+}
+members = st.lists(st.sampled_from(sorted(MEMBERS)), unique=True)
+blank = st.sampled_from([None, b"", b"\n", b"  \r\n\r\n", b"// mine\n", b"/* mine */", b"\xef\xbb\xbf"])
+one_in_ten, one_in_twenty = (st.integers(0, n - 1).map(lambda k: k == 0) for n in (10, 20))
 
 
 class Writer:
@@ -130,13 +129,11 @@ class Writer:
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[Any, bytes | None]:
     """A value and a text that means it, or no file, or one without a value."""
-    if draw(st.integers(0, 19)) == 0:
-        return {}, draw(
-            st.sampled_from([None, b"", b"\n", b"  \r\n\r\n", b"// mine\n", b"/* mine */", b"\xef\xbb\xbf"])
-        )
-    value = draw(values())
+    if draw(one_in_twenty):
+        return {}, draw(blank)
+    value = {key: draw(MEMBERS[key]) for key in draw(members)}
     text = Writer(draw(hands)).document(value)
-    return value, (b"\xef\xbb\xbf" if draw(st.integers(0, 9)) == 0 else b"") + text.encode()
+    return value, (b"\xef\xbb\xbf" if draw(one_in_ten) else b"") + text.encode()
 
 
 _COMMENT = r"//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/"
@@ -149,6 +146,7 @@ def meaning(data: bytes) -> Any:
     return json.loads(text) if text.strip() else {}
 
 
+@MANY
 @given(documents(), changes, changes)
 def test_the_laws(
     laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], other: list[Change]
@@ -158,12 +156,20 @@ def test_the_laws(
     laws(JSONC, meaning).hold(data, wanted, other)
 
 
+@cache
+def steps(history: Any) -> Any:
+    return history.steps(OURS, ["// note", '/* a "note" */'])
+
+
+@MANY
 @given(documents(), st.data())
 def test_any_history(history: Any, document: tuple[Any, bytes | None], draw: st.DataObject) -> None:
-    steps = draw.draw(history.steps(OURS, ["// note", '/* a "note" */']))
-    history(JSONC, meaning).play(document[1], steps, lambda d: json.dumps(meaning(d), indent=2).encode())
+    history(JSONC, meaning).play(
+        document[1], draw.draw(steps(history)), lambda d: json.dumps(meaning(d), indent=2).encode()
+    )
 
 
+@MANY
 @given(documents(), changes, st.sampled_from([None, 2, "\t"]), hands)
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], indent: Any, chance: random.Random
@@ -178,6 +184,7 @@ def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
         assert meaning(left) == value
 
 
+@MANY
 @given(documents(), changes, st.sampled_from(OURS))
 def test_another_entry_beside_ours_stays(
     laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], theirs: Change
@@ -193,6 +200,7 @@ def test_another_entry_beside_ours_stays(
         assert meaning(left) == meaning(rule.put(data, [theirs]).data)
 
 
+@MANY
 @given(st.text(max_size=40) | st.text(alphabet='{}[]",:/*\\ \n1a', max_size=40), changes)
 @example('{"a": 1', OURS)
 @example("[" * 100_000, OURS)

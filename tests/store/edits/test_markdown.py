@@ -6,9 +6,10 @@ import pytest
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits import editor
 from gsdlock.store.edits.types import Change, EditFault
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+MANY = settings.get_profile("edits")
 MARKDOWN = editor(EditFormat.MARKDOWN)
 NAME = "gsdlock:default/codex"
 BEGIN, END = f"<!-- BEGIN {NAME} -->", f"<!-- END {NAME} -->"
@@ -155,6 +156,7 @@ texts = st.builds(
 )
 
 
+@MANY
 @given(st.none() | texts, st.lists(texts, min_size=1, max_size=3), texts)
 def test_the_laws(before: str | None, bodies: list[str], other: str) -> None:
     data = None if before is None else before.encode()

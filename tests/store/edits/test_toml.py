@@ -150,7 +150,7 @@ PLACES = [
     pytest.param(
         "#:schema s.json\n[t]\n",
         Change(SET, "/new", "x"),
-        '#:schema s.json\n\nnew = "x"\n[t]\n',
+        '#:schema s.json\nnew = "x"\n\n[t]\n',
         id="a directive stays first",
     ),
     pytest.param(
@@ -169,6 +169,25 @@ def test_where_an_entry_goes_and_that_it_goes_without_a_trace(
     edited = TOML.put(before.encode(), [change])
     assert edited.data.decode() == after
     assert TOML.take(edited.data, edited.entries) == before.encode()
+
+
+# In each: the text, and the text with a comment where our first root key stood.
+COMMENTED = [
+    ("", "# note\n"),
+    ("[t]\n", "# note\n[t]\n"),
+    ("\n\n[t]\n", "\n\n# note\n[t]\n"),
+    ("# top\n", "# top\n# note\n"),
+    ("# top\n\n[t]\n", "# top\n\n# note\n[t]\n"),
+    ("# about t\n[t]\n", "# note\n# about t\n[t]\n"),
+    ("#:schema s.json\n[t]\n", "#:schema s.json\n# note\n[t]\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "left"), COMMENTED)
+def test_a_comment_right_above_our_first_root_key_leaves_no_line_of_ours(before: str, left: str) -> None:
+    edited = TOML.put(before.encode(), [Change(SET, "/new", "x")])
+    commented = edited.data.replace(b"new", b"# note\nnew", 1)
+    assert TOML.take(commented, edited.entries) == left.encode()
 
 
 USER = """\

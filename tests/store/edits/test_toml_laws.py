@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 import tomllib
+from functools import cache, lru_cache
 from typing import Any
 
 import tomli_w
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits import editor
 from gsdlock.store.edits.types import Change, EditFault
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+MANY = settings.get_profile("edits")
 TOML = editor(EditFormat.TOML)
 ENSURE, APPEND, SET = EditOp.ENSURE, EditOp.APPEND_UNIQUE, EditOp.SET_IF_ABSENT
 
@@ -113,36 +115,49 @@ class Writer:
         return "".join(c if c != "\n" else self.chance.choice(eols) for c in text)
 
 
+def some(of: list[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(of), unique=True)
+
+
+flat, grouped = (
+    st.lists(st.sampled_from(OURS + more), min_size=1, max_size=6, unique_by=str) for more in (FLAT, GROUPED)
+)
+yes_or_no, one_in_ten, one_in_twenty = (st.integers(0, n - 1).map(lambda k: k == 0) for n in (2, 10, 20))
+blank = st.sampled_from([None, b"", b"\n", b"# c", b"# c\r\n\r\n", b" ", b"\xef\xbb\xbf"])
+hands = st.integers(0, 2**20).map(random.Random)
+tables, keys = some(["features", "agents", "other"]), some(["a", '"b c"', "'d'", "e_-9"])
+servers, root_keys = some(["docs", '"my server"']), some(["x", "y", "z.z"])
+counts = st.integers(0, 3)
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[bytes | None, list[Change], list[Change]]:
     """A document, changes for it, and other changes that follow them."""
-    grouped = draw(st.booleans())
-    some = st.lists(
-        st.sampled_from(OURS + (GROUPED if grouped else FLAT)), min_size=1, max_size=6, unique_by=str
-    )
-    if draw(st.integers(0, 19)) == 0:
-        blanks = [None, b"", b"\n", b"# c", b"# c\r\n\r\n", b" ", b"\xef\xbb\xbf"]
-        return draw(st.sampled_from(blanks)), draw(some), draw(some)
-    writer = Writer(random.Random(draw(st.integers(0, 2**20))))
-    for name in draw(st.lists(st.sampled_from(["features", "agents", "other"]), unique=True)):
-        keys = draw(st.lists(st.sampled_from(["a", '"b c"', "'d'", "e_-9"]), unique=True))
-        writer.table(name, {key: writer.some() for key in keys})
-    for name in draw(st.lists(st.sampled_from(["docs", '"my server"']), unique=True)):
+    in_groups = draw(yes_or_no)
+    ours = grouped if in_groups else flat
+    if draw(one_in_twenty):
+        return draw(blank), draw(ours), draw(ours)
+    writer = Writer(draw(hands))
+    for name in draw(tables):
+        writer.table(name, {key: writer.some() for key in draw(keys)})
+    for name in draw(servers):
         writer.tables.append(f"[mcp_servers.{name}]\ncommand = 'x'\n")
-    if draw(st.booleans()):
-        writer.table_items("hooks.Stop" if grouped else "hooks", draw(st.integers(0, 3)))
-    for key in draw(st.lists(st.sampled_from(["x", "y", "z.z"]), unique=True)):
+    if draw(yes_or_no):
+        writer.table_items("hooks.Stop" if in_groups else "hooks", draw(counts))
+    for key in draw(root_keys):
         writer.root.append(writer.line(key, writer.some()))
-    if draw(st.booleans()):
+    if draw(yes_or_no):
         writer.root.append(writer.line("notify", "['a']"))
-    bom = b"\xef\xbb\xbf" if draw(st.integers(0, 9)) == 0 else b""
-    return bom + writer.text().encode(), draw(some), draw(some)
+    bom = b"\xef\xbb\xbf" if draw(one_in_ten) else b""
+    return bom + writer.text().encode(), draw(ours), draw(ours)
 
 
+@lru_cache(maxsize=16)
 def meaning(data: bytes) -> Any:
     return tomllib.loads(data.decode("utf-8-sig"), parse_float=lambda digits: ("float", digits))
 
 
+@MANY
 @given(cases())
 def test_the_laws(laws: Any, case: tuple[bytes | None, list[Change], list[Change]]) -> None:
     data, wanted, other = case
@@ -150,16 +165,20 @@ def test_the_laws(laws: Any, case: tuple[bytes | None, list[Change], list[Change
     laws(TOML, meaning).hold(data, wanted, other)
 
 
+@cache
+def steps(history: Any) -> Any:
+    return history.steps([*OURS, *FLAT], ["# note", "# [a] = 'note'"])
+
+
+@MANY
 @given(cases(), st.data())
 def test_any_history(
     history: Any, case: tuple[bytes | None, list[Change], list[Change]], draw: st.DataObject
 ) -> None:
-    steps = draw.draw(history.steps([*OURS, *FLAT], ["# note", "# [a] = 'note'"]))
     history(TOML, plain_meaning).play(
         case[0],
-        steps,
+        draw.draw(steps(history)),
         lambda d: tomli_w.dumps(tomllib.loads(d.decode("utf-8-sig"))).encode(),
-        open_top=True,
     )
 
 
@@ -167,6 +186,7 @@ def plain_meaning(data: bytes) -> Any:
     return plainly(meaning(data))
 
 
+@MANY
 @given(cases())
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, case: tuple[bytes | None, list[Change], list[Change]]
@@ -181,6 +201,7 @@ def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
         assert plainly(tomllib.loads(left.decode())) == plainly(meaning(data or b""))
 
 
+@MANY
 @given(st.text(max_size=40) | st.text(alphabet="[]{}=.,'\"#\\ \n\rab1", max_size=60))
 def test_any_text_is_edited_or_refused_with_a_place(text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
