@@ -9,7 +9,7 @@ import errno
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from . import tracing
 from .children import Ended, Unflushed
 from .dying import Audit, die
 from .points import chosen
-from .scenes import Scene, play
+from .scenes import FOLLOW, Scene, play
 
 CODE = re.compile(r"gsdlock: (E-[A-Z]+-[A-Z-]+): ")
 _FEWER = 10  # changing system calls: what the note takes that is not made at the first look
@@ -162,3 +162,37 @@ def failing(scene: Scene, point: int, total: int, kind: str) -> bool:
 def files(found: dict[str, Any]) -> dict[str, Any]:
     """The files and links of a tree, but for those in staging folders."""
     return {p: what for p, what in found.items() if what[0][:4] != "0o40" and "/.gsdlock-" not in p}
+
+
+# -- few handles ----------------------------------------------------------------------------------------
+
+
+def short_of_handles(name: str, stage: Path) -> tuple[int, int]:
+    """How many limits were tried, and with how many of them the command succeeded."""
+    scene = scene_of(name, stage)
+    limits = chosen(range(4, 40), 4, f"handles/{name}")
+    ended_well = 0
+    for limit in limits:
+        scene.machine.again()
+        ended = scene.machine.run(*scene.words, first=partial(limit_handles, limit))
+        where = f"{name} with {limit} handles"
+        assert ended.status == 0 or CODE.search(ended.text), f"{where}: {ended}"
+        assert "E-FAULT" not in ended.text, f"{where}: {ended.text}"
+        ended_well += ended.status == 0
+        scene.promise(where)
+    return len(limits), ended_well
+
+
+def limit_handles(most: int) -> None:
+    """This process may have only so many files open."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def without_a_lock(stage: Path) -> int | None:
+    """The exit status of the following apply where the lock is gone."""
+    scene = scene_of("upgrade", stage)
+    scene.machine.again()
+    (scene.machine.project / "gsdlock.lock").unlink()
+    return scene.machine.here(*FOLLOW).status

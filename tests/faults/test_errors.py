@@ -7,16 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from .apart import Apart
 from .full_disk import SCENES as FULL_SCENES
-from .points import FULL, SEED, Report, chosen
+from .points import FULL, SEED, Report
 from .scenes import ALL_SCENES, FOLLOW
-from .sweeps import CODE, failed, scene_of
+from .sweeps import failed, short_of_handles, without_a_lock
 
 ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EMFILE", "EXDEV", "EINTR")
 CHOSEN = 5
@@ -82,38 +81,7 @@ def test_really_out_of_handles(name: str, apart: Apart, stage: Path, report: Rep
     assert well < tried or tried < 36
 
 
-def short_of_handles(name: str, stage: Path) -> tuple[int, int]:
-    """How many limits were tried, and with how many of them the command succeeded."""
-    scene = scene_of(name, stage)
-    limits = chosen(range(4, 40), 4, f"handles/{name}")
-    ended_well = 0
-    for limit in limits:
-        scene.machine.again()
-        ended = scene.machine.run(*scene.words, first=partial(limit_handles, limit))
-        where = f"{name} with {limit} handles"
-        assert ended.status == 0 or CODE.search(ended.text), f"{where}: {ended}"
-        assert "E-FAULT" not in ended.text, f"{where}: {ended.text}"
-        ended_well += ended.status == 0
-        scene.promise(where)
-    return len(limits), ended_well
-
-
-def limit_handles(most: int) -> None:
-    """This process may have only so many files open."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
 def test_what_follows_is_the_same_command(apart: Apart, stage: Path) -> None:
     """The promise runs a following apply; it is not one that would succeed whatever stands there."""
     assert "--locked" in FOLLOW
     assert apart(without_a_lock, stage) == 3
-
-
-def without_a_lock(stage: Path) -> int | None:
-    """The exit status of the following apply where the lock is gone."""
-    scene = scene_of("upgrade", stage)
-    scene.machine.again()
-    (scene.machine.project / "gsdlock.lock").unlink()
-    return scene.machine.here(*FOLLOW).status
