@@ -29,7 +29,8 @@ class GsdlockError(Exception):
 
     `code` is stable (`E-CONFINE-LINK`), `what` one sentence on what is wrong and where, `fix` one sentence
     on what to do, `status` the exit status. `details` are further lines, each about one item; `where` is a
-    path or a `file:line:column`, for `--json`.
+    path or a `file:line:column`, for `--json`. `whole` says that the lines are shown however many there are:
+    what somebody is to consent to is never cut.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class GsdlockError(Exception):
         status: int,
         where: str | None = None,
         details: Sequence[str] = (),
+        whole: bool = False,
     ) -> None:
         super().__init__(what)
         self.code = code
@@ -49,6 +51,7 @@ class GsdlockError(Exception):
         self.status = status
         self.where = where
         self.details = tuple(details)
+        self.whole = whole
 
     def __str__(self) -> str:
         return f"{self.code}: {self.what}"
@@ -67,10 +70,16 @@ def input_error(
 
 
 def refused(
-    code: str, what: str, fix: str, *, where: str | None = None, details: Sequence[str] = ()
+    code: str,
+    what: str,
+    fix: str,
+    *,
+    where: str | None = None,
+    details: Sequence[str] = (),
+    whole: bool = False,
 ) -> GsdlockError:
     """Confinement, policy, consent or drift forbids it (status 4)."""
-    return GsdlockError(code, what, fix, status=Exit.REFUSED, where=where, details=details)
+    return GsdlockError(code, what, fix, status=Exit.REFUSED, where=where, details=details, whole=whole)
 
 
 def missing(

@@ -46,8 +46,8 @@ _MOST_DETAILS = 40
 
 
 def show_error(fault: GsdlockError, as_json: bool, verbose: bool = False) -> int:
-    """Print a refusal: code, what and where, the details (40 unless `verbose`), what to do; returns the exit
-    status."""
+    """Print a refusal: code, what and where, the details (40, but for `verbose` and for what is to be read
+    whole), what to do; returns the exit status."""
     if as_json:
         error = {
             "code": fault.code,
@@ -59,7 +59,7 @@ def show_error(fault: GsdlockError, as_json: bool, verbose: bool = False) -> int
         print(json.dumps({"status": fault.status, "error": error}, indent=2, sort_keys=True))
         return fault.status
     details = list(fault.details)
-    if len(details) > _MOST_DETAILS and not verbose:
+    if len(details) > _MOST_DETAILS and not (verbose or fault.whole):
         details[_MOST_DETAILS:] = [f"and {len(details) - _MOST_DETAILS} more; --verbose shows them"]
     lines = [f"gsdlock: {fault.code}: {fault.what}", *(f"  {d}" for d in details), f"  {fault.fix}"]
     for line in lines:

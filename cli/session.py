@@ -195,10 +195,14 @@ class Session:
             tell(line)
 
 
+MOST_BYTES = 64 << 20
+"""No manifest, lock or signature is longer; a stranger's repository can hold a file of zeros without end."""
+
+
 def read_file(path: str) -> bytes | None:
     """The bytes of a manifest or lock; None where there is no such file.
 
-    Raises `GsdlockError` E-FILE-READ where it is there and cannot be read.
+    Raises `GsdlockError` E-FILE-READ where it is there and cannot be read, or is larger than `MOST_BYTES`.
     """
     from ..capabilities.errors import input_error
 
@@ -216,7 +220,12 @@ def read_file(path: str) -> bytes | None:
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise input_error("E-FILE-READ", f"{path} is not a regular file", "Name a file.", where=path)
-        return file.read()
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise input_error(
+            "E-FILE-READ", f"{path} is larger than {MOST_BYTES >> 20} MiB", "Look at it.", where=path
+        )
+    return data
 
 
 def write_file(path: str, data: bytes, *, inside: str = "") -> None:

@@ -25,6 +25,8 @@ PROFILES = ("core", "standard", "full")
 SCOPES = ("global", "local")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MOST_BYTES = 1024 * 1024
+MOST_TABLES = 200
+"""Of packs, targets and overlays each: a project's file is a stranger's, and what it asks for must end."""
 
 
 class PackEntry(Struct, frozen=True):
@@ -215,7 +217,9 @@ def _named(top: Table, key: str) -> list[tuple[str, Table]]:
     if table is None:
         return []
     rows = []
-    for name in table.names():
+    if len(table.names()) > MOST_TABLES:
+        table.fault("", f"has {len(table.names())} tables; at most {MOST_TABLES} are read")
+    for name in table.names()[:MOST_TABLES]:
         row = table.table(name)
         if not _NAME.fullmatch(name):
             table.fault(name, 'the name must be lower-case letters, digits, ".", "_" or "-"')

@@ -6,8 +6,9 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from ..capabilities.errors import input_error, shown
+from ..capabilities.errors import shown
 from ..lockfiles.placeholders import has_placeholder
+from .marks import placeholder_fault
 from .pack import Pack
 from .plan import BlobSink
 
@@ -24,11 +25,7 @@ def read_once(pack: Pack) -> Pack:
     def read(path: str) -> bytes:
         data = stored(path)
         if has_placeholder(data):
-            raise input_error(
-                "E-PACK-PLACEHOLDER",
-                f"pack {pack.name}: {shown(path, 200)} holds what gsdlock would take for its own placeholder",
-                "Write it another way in the pack: {{gsdlock: must not stand in its files.",
-            )
+            raise placeholder_fault(f"pack {shown(pack.name)}", path)
         return data
 
     return replace(pack, tree=replace(pack.tree, read=read))

@@ -22,6 +22,7 @@ from ..lockfiles.model import OVERLAY_PREFIX as PREFIX
 from ..lockfiles.model import LockedPack
 from . import pack_capability
 from .manifest import Manifest, PackEntry, TargetEntry
+from .marks import check_decoded
 from .pack import Pack, Tree
 from .sources import fetch
 from .sources.base import PackSource, SourceContext
@@ -83,8 +84,8 @@ def read_bundle(
     """Fetch a bundle, on trial, and check it by itself. `entry.name` is the id that it must have, or empty.
 
     Raises what `sources.fetch` raises, E-OVERLAY-GIT, E-OVERLAY-DESCRIPTOR (none at the top), E-OVERLAY-ID
-    (another id than expected), E-DESCRIPTOR-…, E-PACK-ARTIFACT-MISSING, E-OVERLAY-RESERVED, E-OVERLAY-TEXT,
-    E-OVERLAY-SURFACES.
+    (another id than expected), E-DESCRIPTOR-…, E-PACK-PLACEHOLDER, E-PACK-ARTIFACT-MISSING,
+    E-OVERLAY-RESERVED, E-OVERLAY-TEXT, E-OVERLAY-SURFACES.
     """
     from ..capabilities.validation import load_capability, read_descriptor
 
@@ -110,6 +111,7 @@ def read_bundle(
             "An overlay is one capability: its descriptor stands at the top of the bundle.",
         )
     data = read_descriptor(tree.read(_DESCRIPTOR), _DESCRIPTOR)
+    check_decoded(source.subject, _DESCRIPTOR, data)
     capability = load_capability(data, None, _DESCRIPTOR)
     if entry.name and capability.id != entry.name:
         raise refused(

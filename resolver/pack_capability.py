@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..capabilities.errors import GsdlockError, input_error, shown
 from ..capabilities.model import Feature
+from .marks import check_decoded
 from .pack import ArtifactKind, Pack, PackLayout, Tree
 from .pack_common import SKILL_FILE, Collector, combined, documents, own_version
 
@@ -64,7 +65,9 @@ def _feature(pack: str, tree: Tree, folder: str) -> Feature:
 
     path = folder + _DESCRIPTOR
     expected = folder.rstrip("/").rpartition("/")[2] or None
-    capability = load_capability(read_descriptor(tree.read(path), path), expected, path)
+    data = read_descriptor(tree.read(path), path)
+    check_decoded(f"pack {shown(pack)}", path, data)
+    capability = load_capability(data, expected, path)
     if not isinstance(capability, Feature):
         raise input_error(
             "E-PACK-ROLE",

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..capabilities.errors import GsdlockError
+from ..capabilities.errors import GsdlockError, shown
 from ..capabilities.model import Feature
+from .marks import check_decoded
 from .pack import ArtifactKind, Pack, PackLayout, Tree
 from .pack_common import SKILL_FILE, Collector, combined, documents, own_version
 
@@ -36,7 +37,7 @@ def read(name: str, version: str, tree: Tree, known_features: Mapping[str, Featu
     variants = {
         s: p for s, p in agents.items() if s.endswith(_COMPACT) and s.removesuffix(_COMPACT) in agents
     }
-    carried = _carried(tree)
+    carried = _carried(name, tree)
     features = carried or _known_to(known_features, commands, agents)
     owners = _Owners(features)
 
@@ -89,7 +90,7 @@ def _known_to(
     )
 
 
-def _carried(tree: Tree) -> tuple[Feature, ...]:
+def _carried(pack: str, tree: Tree) -> tuple[Feature, ...]:
     from ..capabilities.validation import load_capability, read_descriptor
 
     features: list[Feature] = []
@@ -101,6 +102,7 @@ def _carried(tree: Tree) -> tuple[Feature, ...]:
         try:
             data = read_descriptor(tree.read(path), path)
             if isinstance(data, dict) and data.get("role") == "feature":
+                check_decoded(f"pack {shown(pack)}", path, data)
                 capability = load_capability(data, parts[1], path)
                 assert isinstance(capability, Feature)  # the role says so
                 features.append(capability)

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..capabilities.errors import GsdlockError, input_error, shown
 from ..capabilities.model import Feature
+from .marks import check_decoded
 from .pack import ArtifactKind, Pack, PackLayout, Tree
 from .pack_common import (
     SKILL_FILE,
@@ -160,10 +161,12 @@ def _json(pack: str, tree: Tree, path: str) -> Any:
     import json
 
     try:
-        return json.loads(tree.read(path).decode("utf-8-sig"))
+        data = json.loads(tree.read(path).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise _bad(pack, path, f"is not JSON: {shown(reason, 200)}") from None
+    check_decoded(f"pack {shown(pack)}", path, data)
+    return data
 
 
 def _bad(pack: str, path: str, how: str) -> GsdlockError:

@@ -199,6 +199,27 @@ def test_25_without_an_answer_nothing_is_written_and_nothing_recorded(starter: M
     )
 
 
+def test_25_every_question_is_to_be_had(machine: Machine, make_pack: PackMaker) -> None:
+    """Forty lines are shown, with what shows the rest; as data there are all of them at once."""
+    pack = make_pack(hook=False)
+    for n in range(60):
+        (pack / f"skills/greet/more{n}.md").write_text("more")
+    machine.manifest(with_pack(pack, '[targets.claude]\nscope = "global"\n'))
+    asked = {f"more{n}.md" for n in range(60)}
+
+    def told(text: str) -> set[str]:
+        return {name for name in asked if f"/{name} (" in text}
+
+    ran = machine.run("apply")
+    assert ran.status == 4 and len(told(ran.err)) < 41 and "and 21 more; --verbose shows them" in ran.err
+    ran = machine.run("apply", "--verbose")
+    assert ran.status == 4 and told(ran.err) == asked and "more; --verbose" not in ran.err
+    ran = machine.run("apply", "--json")
+    error = ran.data["error"]
+    assert error["code"] == "E-ASK-UNRESOLVED" and told("\n".join(error["details"])) == asked
+    assert len(error["details"]) == 61
+
+
 def test_26_allowed_unseen_is_stamped_as_such_and_each_item_warned_of(starter: Machine) -> None:
     ran = starter.ok("apply", "--unsafe-auto-allow")
     stamped = {who for (who,) in ledger_rows(starter, "SELECT decided_by FROM plan_items")}

@@ -6,6 +6,7 @@ A case with the code "" is taken in, and made harmless: nothing of it reaches a 
 from __future__ import annotations
 
 import copy
+import gzip
 import io
 import json
 import tarfile
@@ -121,10 +122,132 @@ def zipped(*members: tuple[str, bytes, int]) -> Callable[[Path], Path]:
     return make
 
 
+def raw_tar(*parts: bytes, compress: bool = False) -> Callable[[Path], Path]:
+    """A tar of the example host's descriptor and these blocks as they are, with its end."""
+
+    def make(place: Path) -> Path:
+        data = b"".join((block("capability.json", json.dumps(HERON).encode()), *parts, bytes(1024)))
+        path = place / ("b.tgz" if compress else "b.tar")
+        path.write_bytes(gzip.compress(data) if compress else data)
+        return path
+
+    return make
+
+
+def block(name: str, content: bytes = b"x", **headers: str) -> bytes:
+    """One member with these extended headers, whatever they say."""
+    info = tarfile.TarInfo(name)
+    info.size, info.pax_headers = len(content), headers
+    return info.tobuf(tarfile.PAX_FORMAT) + content + bytes(-len(content) % 512)
+
+
+def old_sparse() -> bytes:
+    """The header of a sparse file of GNU's old form that says it is 8 GiB long."""
+    info = tarfile.TarInfo("x")
+    info.type = tarfile.GNUTYPE_SPARSE
+    header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    header[483:495] = b"77777777777\0"
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header)
+
+
+def forged_zip(change: Callable[[bytearray], object]) -> Callable[[Path], Path]:
+    """A zip of the descriptor, `first` (a MiB of zeros) and `other`, with its bytes changed afterwards."""
+
+    def make(place: Path) -> Path:
+        path = zipped(("first", bytes(MIB), 0o100644), ("other", b"y", 0o100644))(place)
+        data = bytearray(path.read_bytes())
+        change(data)
+        path.write_bytes(data)
+        return path
+
+    return make
+
+
+def encrypted(data: bytearray) -> None:
+    local, central = data.rfind(b"PK\3\4"), data.rfind(b"PK\1\2")
+    data[local + 6] |= 1
+    data[central + 8] |= 1
+
+
+def another_name_inside(data: bytearray) -> None:
+    place = data.find(b"other")
+    data[place : place + 5] = b"../ev"
+
+
+def overlapping(data: bytearray) -> None:
+    """The last member is said to lie where the one before it does."""
+    first, central = data.find(b"PK\3\4", 4), data.rfind(b"PK\1\2")
+    data[central + 42 : central + 46] = first.to_bytes(4, "little")
+
+
+def shorter_than_it_is(data: bytearray) -> None:
+    """A MiB of zeros that both headers say is 10 bytes."""
+    local, central = data.find(b"PK\3\4", 4), data.rfind(b"PK\1\2", 0, data.rfind(b"PK\1\2"))
+    data[local + 22 : local + 26] = data[central + 24 : central + 28] = (10).to_bytes(4, "little")
+
+
+def _forged() -> Iterator[Case]:
+    yield Case("tar: another path behind the name", "E-UNPACK-NAME", raw_tar(block("x", path="../../x")))
+    yield Case(
+        "tar: a size that leads beyond the end", "E-UNPACK-DAMAGED", raw_tar(block("x", size="9" * 12))
+    )
+    yield Case("tar: a size below nothing", "E-UNPACK-DAMAGED", raw_tar(block("x", size="-512")))
+    yield Case("tar: a size that is no number", "E-UNPACK-DAMAGED", raw_tar(block("x", size="abc")))
+    sparse = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "../x"}
+    hole = block("x", b"1\n0\n1\n".ljust(512, b"\0"), **sparse, **{"GNU.sparse.realsize": "9" * 11})
+    yield Case("tar: a sparse file", "E-UNPACK-SPARSE", raw_tar(hole))
+    yield Case("tar: a sparse file of the old form", "E-UNPACK-SPARSE", raw_tar(old_sparse()))
+    again = block("./capability.json", b"{}")
+    yield Case("tar: the descriptor twice, spelt apart", "E-UNPACK-DUPLICATE", raw_tar(again))
+
+    def two_members(place: Path) -> Path:
+        first = gzip.compress(block("capability.json", json.dumps(HERON).encode()))
+        (place / "b.tgz").write_bytes(first + gzip.compress(block("../x") + bytes(1024)))
+        return place / "b.tgz"
+
+    yield Case("tgz: the rest in a second stream", "E-UNPACK-NAME", two_members)
+    yield Case("zip: encrypted", "E-UNPACK-ENCRYPTED", forged_zip(encrypted))
+    yield Case("zip: another name inside", "E-UNPACK-DAMAGED", forged_zip(another_name_inside))
+    yield Case("zip: members that overlap", "E-UNPACK-DAMAGED", forged_zip(overlapping))
+    yield Case("zip: longer than it says", "E-UNPACK-DAMAGED", forged_zip(shorter_than_it_is))
+
+
+def _filled_in() -> Iterator[Case]:
+    """Text that an apply would fill in: what was consented to would not be what runs."""
+    mark = "{{gsdlock:path:config/x}}"
+    server = {"tide": {"command": "tide", "args": [mark]}}
+    yield Case("a placeholder in an argument", "E-PACK-PLACEHOLDER", bundle(mcpServers=server))
+    hook = [{"event": mark, "script": "hooks/ebb.sh"}]
+    yield Case("a placeholder in an event", "E-PACK-PLACEHOLDER", bundle(hooks=hook))
+    env = {"tide": {"command": "tide", "env": {mark: "x"}}}
+    yield Case("a placeholder in a name", "E-PACK-PLACEHOLDER", bundle(mcpServers=env))
+    spelt = json.dumps(feature_data(skills=[], agents=[], hooks=[], mcpServers=server))
+    other = spelt.replace("{{gsd", "\\u007b\\u007bgs\\u0064")
+    yield Case("a placeholder that is spelt apart", "E-PACK-PLACEHOLDER", folder(other))
+
+
+def _floods() -> Iterator[Case]:
+    many = [f"n{n}" for n in range(100_000)]
+    flood = {"supported": many, "unsupported": []}
+    yield Case("100,000 hosts", "E-DESCRIPTOR-INVALID", bundle(runtimeCompat=flood))
+    yield Case("100,000 requirements", "E-DESCRIPTOR-INVALID", bundle(requires=many))
+    said = dict.fromkeys(many, "x" * 20)
+    yield Case("100,000 words on its origin", "E-DESCRIPTOR-INVALID", host("/provenance", said))
+    long = ">=1 || " * 100_000 + "*"
+    yield Case(
+        "a range of 100,000 parts", "E-DESCRIPTOR-INVALID", folder(changed(HERON, "/engines/gsd", long))
+    )
+    number = json.dumps(HERON).replace('"title"', f'"x": {"9" * 100_000}, "title"', 1)
+    yield Case("a number of 100,000 digits", "E-DESCRIPTOR-SYNTAX", folder(number))
+    for name in ("a/b", "../x", "", "__proto__", "a~1b", "x\n"):
+        server = {name: {"command": "x"}}
+        yield Case(f"a server called {name!r}", "E-DESCRIPTOR-INVALID", bundle(mcpServers=server))
+
+
 def many_entries(place: Path) -> Path:
     """One folder entry, 100,001 times: a tar that costs nothing to make."""
-    import gzip
-
     info = tarfile.TarInfo("a/")
     info.type = tarfile.DIRTYPE
     (place / "b.tgz").write_bytes(gzip.compress(info.tobuf() * 100_001 + bytes(1024), 1))
@@ -368,7 +491,10 @@ def _texts() -> Iterator[Case]:
 CASES = [
     *_links(),
     *_names(),
+    *_forged(),
     *_sizes(),
+    *_floods(),
+    *_filled_in(),
     *_descriptors(),
     *_traversal(),
     *_places(),
