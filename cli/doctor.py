@@ -1,9 +1,9 @@
 """Look for damage in gsdlock's own files, and put it right.
 
 Stored content, generations, pointers, journals, receipts, notes and the lock are read and checked. With
---repair, what can be put right from what is known is; for the rest it is said what to do. Nothing of a host
-is changed, but that a broken-off transaction is completed or undone first. The status is 5 while damage is
-left.
+--repair, what can be put right from what is known is, and what broken-off writes left over is removed; for
+the rest it is said what to do. Nothing else of a host is changed, but that a broken-off transaction is
+completed or undone first. The status is 5 while damage is left.
 
 example: gsdlock doctor --repair
 """

@@ -2,7 +2,8 @@
 
 Nothing is guessed. A blob comes back from an installed file with the very same bytes; a pointer from the
 generations beside it; a record that cannot be read is set aside under another name, never deleted, and only
-where nothing depends on it. What alone knows something (a journal, the current generation) is left as it is.
+where nothing depends on it; a staging folder goes where the store has all that is in it. What alone knows
+something (a journal, the current generation) is left as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError, shown
-from .collect import register, registration_name
+from .collect import register, registered, registration_name
 from .exclusive import DEFAULT_WAIT, exclusive
 from .faults import io_at
 from .journal import STAGING_PREFIX, Journals
@@ -158,7 +159,27 @@ def _staging(store: Store, generations: list[Generation]) -> Iterator[Finding]:
                         "See `gsdlock status`, and put right with `gsdlock repair` what it names. The folder "
                         "may hold files that were taken out; when you need none of them, remove it."
                     )
-                    yield Finding("staging", f"{root}/{name}", name, what, fix, False)
+                    spare = _is_spare(store, f"{root}/{name}", generations)
+                    yield Finding("staging", f"{root}/{name}", name, what, fix, spare)
+
+
+def _is_spare(store: Store, folder: str, generations: list[Generation]) -> bool:
+    """Whether a staging folder holds nothing but files whose very bytes the store keeps for somebody."""
+    from ..capabilities.canonical import sha256_digest
+
+    named = {digest for generation in generations for digest in generation.digests()}
+    above, _, name = folder.rpartition("/")
+    with contextlib.ExitStack() as handles:
+        try:
+            named |= {digest for lock in registered(store) for digest in lock.digests}
+            root = store.fs.open_root(above)
+            handles.callback(store.fs.close, root)
+            inside = store.fs.open_dir(root, name)
+            handles.callback(store.fs.close, inside)
+            digests = {sha256_digest(store.fs.read(inside, file)) for file in store.fs.list_dir(inside)}
+        except (OSError, GsdlockError):  # what cannot be read is not spare
+            return False
+    return digests <= named and all(store.blobs.sound(digest) for digest in digests)
 
 
 def _blobs(store: Store, generations: list[Generation]) -> Iterator[Finding]:
@@ -289,6 +310,8 @@ def _mended(store: Store, finding: Finding, locks: Mapping[str, frozenset[str]])
             case "generation":
                 _set_aside(store, folder, name)
                 return f"{finding.path} was set aside; no target holds it any more"
+            case "staging":
+                return _unstage(store, finding)
             case "registration":
                 path = next((p for p in locks if registration_name(p) == name), None)
                 if path is None:
@@ -315,6 +338,25 @@ def _mend_blob(store: Store, finding: Finding) -> str:
     folder, _, name = finding.path.rpartition("/")
     _set_aside(store, folder, name)
     return f"the damaged {finding.path} was set aside"
+
+
+def _unstage(store: Store, finding: Finding) -> str | None:
+    folder, _, name = finding.path.rpartition("/")
+    if not _is_spare(store, finding.path, _targets(store)[1]):
+        return None
+    handle = store.fs.open_root(folder)
+    try:
+        inside = store.fs.open_dir(handle, name)
+        try:
+            for file in store.fs.list_dir(inside):
+                store.fs.unlink(inside, file)
+        finally:
+            store.fs.close(inside)
+        store.fs.remove_dir(handle, name)
+        store.fs.flush_dir(handle)
+    finally:
+        store.fs.close(handle)
+    return f"{finding.path} was removed; the store has all that was in it"
 
 
 def _set_aside(store: Store, folder: str, name: str) -> None:

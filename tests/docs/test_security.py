@@ -1,4 +1,4 @@
-"""SECURITY.md names the tests of its promises: each of them must be there."""
+"""SECURITY.md and docs/durability.md name the tests of their promises: each of them must be there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "SECURITY.md").read_text("utf-8")
-NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", PAGE)))
+BOTH = PAGE + (ROOT / "docs/durability.md").read_text("utf-8")
+NAMED = sorted(set(re.findall(r"`(tests/[^`]+)`", BOTH)))
 PROMISES = [
     p for p in PAGE.split("## Promises")[1].split("## What is not promised")[0].split("\n\n") if p.strip()
 ]

@@ -14,10 +14,11 @@ import itertools
 import os
 import posixpath
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from gsdlock.store.filesystem import MAX_FILE, NotRegularError, TooLargeError
+from gsdlock.store.filesystem import MAX_FILE, FileSystem, NotRegularError, TooLargeError
+from gsdlock.store.filesystem_decorators import Decorated
 
 Names = tuple[tuple[int, str, int | None], ...]
 """Entries as they are after a step: folder, name, and the inode (None: nothing) that it leads to."""
@@ -275,6 +276,20 @@ class Disk:
         made._inodes = itertools.count(max([*self.nodes, *made.nodes]) + 1)
         return made
 
+    def contents(self) -> tuple[object, ...]:
+        """Equal for disks that are alike: by inodes, modes, times, bytes and names of all that is reached."""
+        found: list[object] = []
+
+        def walk(inode: int) -> None:
+            node = self.nodes[inode]
+            names = tuple(sorted(node.entries.items()))
+            found.append((inode, node.mode, 0 if names else node.stamp, node.data, names))
+            for _, child in names:
+                walk(child)
+
+        walk(1)
+        return tuple(found)
+
     def tree(self, path: str) -> dict[str, tuple[int, bytes]]:
         """Everything below a folder: path -> (mode, bytes)."""
         found: dict[str, tuple[int, bytes]] = {}
@@ -317,6 +332,25 @@ class PlainDisk(Disk):
 
     def exchange(self, parent: int, name: str, other_parent: int, other_name: str) -> bool:
         return False
+
+
+class Careless(Decorated):
+    """A file system that tells of a flush and leaves it out, where `omitted` says so of its path."""
+
+    def __init__(self, inner: FileSystem, omitted: Callable[[str], bool]) -> None:
+        super().__init__(inner)
+        self._omitted = omitted
+
+    def flush_file(self, parent: int, name: str) -> None:
+        if not self._omitted(self._path(parent, name)):
+            super().flush_file(parent, name)
+
+    def flush_dir(self, handle: int) -> None:
+        if not self._omitted(self._path(handle)):
+            super().flush_dir(handle)
+
+    def flush_all(self, handle: int) -> bool:
+        return self._omitted(self._path(handle)) or super().flush_all(handle)
 
 
 def _enter(nodes: dict[int, Node], names: Names | tuple[tuple[int, str, int | None], ...]) -> None:

@@ -42,15 +42,7 @@ MEMORY = 1 << 30
 LONGEST = 20
 """Seconds of processor time for one input: far beyond anything sound, far below a hang."""
 HOOK = {"hooks": [{"type": "command", "command": "greet.sh"}]}
-ENVIRONMENT = Environment(
-    variables={},
-    home="/home/u",
-    cwd="/home/u/p",
-    platform="linux",
-    user_id=1000,
-    folders=Folders("/home/u/c", "/home/u/d", "/home/u/s", "/home/u/x"),
-    now=lambda: "2026-01-01T00:00:00.000Z",
-)
+ENVIRONMENT = Environment({}, "/home/u", "/home/u/p", "linux", 1000, Folders("/c", "/d", "/s", "/k"), str)
 
 
 def manifest(data: bytes) -> None:

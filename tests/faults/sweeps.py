@@ -25,6 +25,9 @@ CODE = re.compile(r"gsdlock: (E-[A-Z]+-[A-Z-]+): ")
 _FEWER = 10  # changing system calls: what the note takes that is not made at the first look
 
 
+ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EMFILE", "EXDEV", "EINTR")
+
+
 @dataclass(frozen=True)
 class Swept:
     """What came of a sweep. `ended`: at how many points all was old, or all was new, afterwards (of errors:
@@ -42,6 +45,13 @@ def scene_of(name: str, stage: Path) -> Scene:
     folder = stage / name.replace(": ", "-").replace(" ", "-")
     folder.mkdir()
     return play(name, folder)
+
+
+def points_of(name: str, total: int, most: int, key: str, each: int, turn: int = 0) -> list[int]:
+    """The points of a scene that are tried: in a full run all of them; on a third-party host, where the code
+    is the same, each so many, from place `turn` on."""
+    step = each if ": " in name else 1
+    return chosen(range(1 + turn % step, total + 1, step), most, f"{key}/{name}")
 
 
 # -- kills -----------------------------------------------------------------------------------------------
@@ -87,12 +97,13 @@ def before_a_system_call(scene: Scene) -> Kill:
     return counts[0], at
 
 
-KILLS: dict[str, tuple[Callable[[Scene], Kill], int]] = {
-    "a call of the interface": (before_a_call, 12),
-    "an audit event": (before_an_event, 6),
-    "a system call": (before_a_system_call, 6),
+KILLS: dict[str, tuple[Callable[[Scene], Kill], int, int]] = {
+    "a call of the interface": (before_a_call, 12, 1),
+    "an audit event": (before_an_event, 6, 4),
+    "a system call": (before_a_system_call, 6, 4),
 }
-"""What a process is killed before, and how many of the points are chosen in a run that is not full."""
+"""What a process is killed before; how many points are chosen in a run that is not full; and in one that is,
+of how many points one is tried on third-party hosts."""
 
 
 def killed(name: str, before: str, stage: Path) -> Swept:
@@ -102,12 +113,12 @@ def killed(name: str, before: str, stage: Path) -> Swept:
     enough for a note, and looks again. Where it came to its end before the point, there was nothing to kill.
     """
     scene = scene_of(name, stage)
-    begin, most = KILLS[before]
+    begin, most, each = KILLS[before]
     total, at = begin(scene)
     failures: list[str] = []
     missed = 0
     ended = [0, 0]
-    points = chosen(range(1, total + 1), most, f"{before}/{name}")
+    points = points_of(name, total, most, before, each)
     for point in points:
         scene.machine.again()
         try:
@@ -126,13 +137,14 @@ def killed(name: str, before: str, stage: Path) -> Swept:
 
 
 def failed(name: str, kind: str, most: int, stage: Path) -> Swept:
-    """The system fails each chosen call of the interface, with this kind of error, and goes on well."""
+    """The system fails each chosen call of the interface, with this kind of error, and goes on well. On
+    third-party hosts each call fails with one kind, in turn."""
     scene = scene_of(name, stage)
     counting = Faulty(Unflushed(), at=0)
     scene.machine.again()
     scene.machine.here(*scene.words, fs=counting)
     total, failures, ended = counting.calls, list[str](), [0, 0]
-    points = chosen(range(1, total + 1), most, f"{kind}/{name}")
+    points = points_of(name, total, most, kind, len(ERRORS), ERRORS.index(kind))
     for point in points:
         try:
             ended[failing(scene, point, total, kind)] += 1
@@ -170,7 +182,7 @@ def files(found: dict[str, Any]) -> dict[str, Any]:
 def short_of_handles(name: str, stage: Path) -> tuple[int, int]:
     """How many limits were tried, and with how many of them the command succeeded."""
     scene = scene_of(name, stage)
-    limits = chosen(range(4, 40), 4, f"handles/{name}")
+    limits = [3 + limit for limit in points_of(name, 36, 4, "handles", 4)]
     ended_well = 0
     for limit in limits:
         scene.machine.again()

@@ -15,9 +15,8 @@ from .apart import Apart
 from .full_disk import SCENES as FULL_SCENES
 from .points import FULL, SEED, Report
 from .scenes import ALL_SCENES, FOLLOW
-from .sweeps import failed, short_of_handles, without_a_lock
+from .sweeps import ERRORS, failed, short_of_handles, without_a_lock
 
-ERRORS = ("ENOSPC", "EIO", "EACCES", "EROFS", "EMFILE", "EXDEV", "EINTR")
 CHOSEN = 5
 """At so many calls each error comes to each scene in a run that is not full."""
 

@@ -1,8 +1,8 @@
 """A child under ptrace (Linux): its system calls that change a file system are counted before they happen,
-and at a chosen one it is killed.
+and at a chosen one it is killed. A seccomp filter lets it stop at these only: most calls are others.
 
-Facts: ptrace(2), `PTRACE_GET_SYSCALL_INFO` (Linux 5.3), and the kernel's tables of call numbers.
-A process that is killed while it stops at the entry of a system call never executes that call.
+Facts: ptrace(2), seccomp(2), `PTRACE_GET_SYSCALL_INFO` (Linux 5.3), and the kernel's tables of call numbers.
+A process that is killed while it stops for a filter never executes the call that it stopped at.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-_TRACEME, _SYSCALL, _SETOPTIONS, _GET_SYSCALL_INFO = 0, 24, 0x4200, 0x420E
-_TRACESYSGOOD, _ENTRY = 1, 1
-_STOPPED_AT_CALL = signal.SIGTRAP | 0x80
+_TRACEME, _CONTINUE, _SETOPTIONS, _GET_SYSCALL_INFO = 0, 7, 0x4200, 0x420E
+_TRACE_SECCOMP, _AT_FILTER = 1 << 7, 3
+_STOPPED_BY_FILTER = signal.SIGTRAP | 7 << 8  # in the upper bytes of a wait status
+_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
+_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # of classic BPF; the call's number is the first word
+_ALLOW, _TRACE = 0x7FFF0000, 0x7FF00000
 _WRITABLE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 _NUMBERS: dict[str, dict[str, int]] = {
@@ -76,8 +79,25 @@ _NUMBERS: dict[str, dict[str, int]] = {
 _FLAGS = {"open": 1, "openat": 2}  # which argument holds the flags
 
 
+class _Step(ctypes.Structure):
+    """`struct sock_filter`."""
+
+    _fields_ = (
+        ("code", ctypes.c_uint16),
+        ("if_true", ctypes.c_uint8),
+        ("if_false", ctypes.c_uint8),
+        ("value", ctypes.c_uint32),
+    )
+
+
+class _Program(ctypes.Structure):
+    """`struct sock_fprog`."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.POINTER(_Step)))
+
+
 class _Info(ctypes.Structure):
-    """`struct ptrace_syscall_info`, as far as an entry fills it in."""
+    """`struct ptrace_syscall_info`, as far as a stop for a filter fills it in."""
 
     _fields_ = (
         ("op", ctypes.c_uint8),
@@ -101,18 +121,26 @@ def unavailable() -> str:
             be_traced()
             os._exit(0)
         os._exit(1)
-    _, status = os.waitpid(child, 0)
-    if not os.WIFSTOPPED(status):
-        return "ptrace is not allowed here"
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return ""
+    seen: list[int] = []
+    try:
+        status = watching(0, seen)(child)
+    except OSError:
+        status = 1
+    return "" if status == 0 else "ptrace or seccomp is not allowed here"
 
 
 def be_traced() -> None:
-    """For the child: stop here, and be traced by the parent from now on."""
+    """For the child: stop here, and be traced by the parent from now on. Raises `OSError`."""
     _ptrace(_TRACEME, 0, 0, 0)
-    os.kill(os.getpid(), signal.SIGSTOP)
+    os.kill(os.getpid(), signal.SIGSTOP)  # until there is somebody to stop for
+    numbers = list(_NUMBERS[platform.machine()].values())
+    last = len(numbers) + 2
+    steps = [_Step(_LOAD, 0, 0, 0)]
+    steps += [_Step(_EQUAL, last - at - 1, 0, number) for at, number in enumerate(numbers, 1)]
+    steps += [_Step(_RETURN, 0, 0, _ALLOW), _Step(_RETURN, 0, 0, _TRACE)]
+    program = _Program(len(steps), (_Step * len(steps))(*steps))
+    _checked(_libc().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _checked(_libc().prctl(_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0))
 
 
 def watching(at: int, count: list[int]) -> Callable[[int], int]:
@@ -124,10 +152,10 @@ def watching(at: int, count: list[int]) -> Callable[[int], int]:
         seen = 0
         _, status = os.waitpid(child, 0)
         if os.WIFSTOPPED(status):
-            _ptrace(_SETOPTIONS, child, 0, _TRACESYSGOOD)
+            _ptrace(_SETOPTIONS, child, 0, _TRACE_SECCOMP)
         while os.WIFSTOPPED(status):
             passed_on = os.WSTOPSIG(status)
-            if passed_on == _STOPPED_AT_CALL:
+            if status >> 8 == _STOPPED_BY_FILTER:
                 passed_on = 0
                 if _is_change(child, changing):
                     seen += 1
@@ -136,7 +164,7 @@ def watching(at: int, count: list[int]) -> Callable[[int], int]:
             elif passed_on == signal.SIGSTOP:
                 passed_on = 0
             with contextlib.suppress(ProcessLookupError):
-                _ptrace(_SYSCALL, child, 0, passed_on)
+                _ptrace(_CONTINUE, child, 0, passed_on)
             _, status = os.waitpid(child, 0)
         count.append(seen)
         return status
@@ -147,21 +175,26 @@ def watching(at: int, count: list[int]) -> Callable[[int], int]:
 def _is_change(child: int, changing: dict[int, str]) -> bool:
     info = _Info()
     _ptrace(_GET_SYSCALL_INFO, child, ctypes.sizeof(info), ctypes.addressof(info))
-    name = changing.get(info.number) if info.op == _ENTRY else None
+    name = changing.get(info.number) if info.op == _AT_FILTER else None
     if name in _FLAGS:
         return bool(info.arguments[_FLAGS[name]] & _WRITABLE)
     return name is not None
 
 
 def _ptrace(request: int, child: int, address: int, data: int) -> None:
-    if _libc_ptrace()(request, child, address or None, data or None) < 0:
+    _checked(_libc().ptrace(request, child, address or None, data or None))
+
+
+def _checked(result: int) -> None:
+    if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 
 
 @functools.cache
-def _libc_ptrace() -> Any:
-    call = ctypes.CDLL(None, use_errno=True).ptrace
-    call.restype = ctypes.c_long
-    call.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
-    return call
+def _libc() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.ptrace.restype = ctypes.c_long
+    library.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    library.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
+    return library

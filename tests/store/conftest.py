@@ -13,7 +13,7 @@ import pytest
 from gsdlock.capabilities.canonical import canonical_json
 from gsdlock.lockfiles.model import Edit, EditFormat, EditOp, Placement, Target
 from gsdlock.store.blobs import Blobs
-from gsdlock.store.choices import Choices
+from gsdlock.store.choices import Choices, PreflightError
 from gsdlock.store.filesystem import FileSystem
 from gsdlock.store.filesystem_posix import RealFileSystem
 from gsdlock.store.gate import Settled
@@ -128,6 +128,14 @@ class World:
         said = {name: frozenset(v) if isinstance(v, (list, set)) else v for name, v in choices.items()}
         changes = [w if isinstance(w, TargetChange) else self.change(w) for w in wanted]
         return run(self.store, changes, Choices(**said), decide, wait=wait)
+
+    def problems(self, *wanted: Wanted | TargetChange | None, **choices: Any) -> list[str]:
+        """The codes of all that stands in the way of an apply, which changes nothing at all then."""
+        before = self.tree()
+        with pytest.raises(PreflightError) as caught:
+            self.apply(*wanted, **choices)
+        assert self.tree() == before
+        return [problem.code for problem in caught.value.problems]
 
     def current(self, target: str = "host", installation: str = "default") -> Generation | None:
         return self.store.generations.current(slug_of(installation, target))

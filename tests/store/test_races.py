@@ -242,27 +242,33 @@ def test_systems_without_exchange_or_links_do_the_same(world: Any, kind: type[Re
     assert world.tree() == start
 
 
-def test_a_torn_write_of_the_host_is_waited_for(world: Any) -> None:
+class Writing(Decorated):
+    """A host that is in the middle of writing `file` when a call of `method` for `name` first comes, and is
+    done when the file is looked at for the second time after that."""
+
+    def __init__(self, file: Path, method: str, name: str) -> None:
+        super().__init__(RealFileSystem())
+        self.looks = -1  # it has not begun
+        self._file, self._method, self._name = file, method, name
+
+    def before(self, call: Call) -> None:
+        if self.looks < 0 and call.method == self._method and (call.to or call.path).endswith(self._name):
+            self._file.write_text('{"whole": ')
+            self.looks = 0
+        if 0 <= self.looks < 2 and call.method == "read" and call.path == str(self._file):
+            self.looks += 1
+            if self.looks == 2:
+                self._file.write_text('{"whole": true}')
+
+
+@pytest.mark.parametrize("method", ["read", "rename"], ids=["at the first look", "at the commit"])
+def test_a_torn_write_of_the_host_is_waited_for(world: Any, method: str) -> None:
     path = settings(world)
-    fs = Meddling("rename", "commit.json", lambda _: (path.write_text("{"), later.start()))
-    later = threading.Timer(0.02, path.write_text, ['{"whole": true}'])
+    fs = Writing(path, method, str(path) if method == "read" else "commit.json")
     world.using(fs).apply(world.wanted({}, [hook("greet.sh")]))
-    later.join()
+    assert fs.looks == 2
     data = json.loads(path.read_text())
     assert data["whole"] is True and "greet.sh" in json.dumps(data)
-
-
-def test_a_file_that_is_being_written_while_we_first_look_is_looked_at_again(world: Any) -> None:
-    path = settings(world)
-
-    def half(_: int) -> None:
-        path.write_text('{"whole": ')
-        later.start()
-
-    later = threading.Timer(0.005, path.write_text, ['{"whole": true}'])
-    world.using(Meddling("read", "settings.json", half)).apply(world.wanted({}, [hook("greet.sh")]))
-    later.join()
-    assert json.loads(path.read_text())["whole"] is True
 
 
 # -- several gsdlocks ------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.store.choices import PreflightError
 from gsdlock.store.filesystem_decorators import CHANGING, Recording
 from gsdlock.store.filesystem_posix import RealFileSystem
-from gsdlock.store.records import Kept
 from gsdlock.store.restore import going_back
 
 A, B = "skills/a/SKILL.md", "skills/b/SKILL.md"
@@ -22,15 +21,6 @@ SCRIPT = ("#!/bin/sh\n", 0o755)
 
 def ops(result: Any) -> dict[str, str]:
     return {o.item.key: o.item.op.value for o in result.outcomes}
-
-
-def refused(world: Any, *wanted: Any, **choices: Any) -> list[str]:
-    """The codes of all problems; asserts that nothing at all was changed."""
-    before = world.tree()
-    with pytest.raises(PreflightError) as caught:
-        world.apply(*wanted, **choices)
-    assert world.tree() == before
-    return [problem.code for problem in caught.value.problems]
 
 
 # -- coming and going ------------------------------------------------------------------------------------
@@ -137,7 +127,7 @@ def test_placeholders_are_filled_with_the_roots_as_they_were_given(world: Any) -
 
 
 def test_an_unknown_placeholder_is_named(world: Any) -> None:
-    assert refused(world, world.wanted({A: "{{gsdlock:path:tool.node}}"}, fill=[A])) == ["E-FILL-BASE"]
+    assert world.problems(world.wanted({A: "{{gsdlock:path:tool.node}}"}, fill=[A])) == ["E-FILL-BASE"]
 
 
 # -- nothing to do ---------------------------------------------------------------------------------------
@@ -175,155 +165,6 @@ def test_nothing_is_left_of_the_staging(world: Any) -> None:
     assert not [p for p in world.home.rglob("*") if "gsdlock" in p.name]
     assert list((world.state / "transactions").iterdir()) == []
     assert list((world.data / "blobs" / "tmp").iterdir()) == []
-
-
-# -- the user's files --------------------------------------------------------------------------------------
-
-
-def test_a_file_of_the_users_is_a_collision_until_they_say_adopt(world: Any) -> None:
-    path = world.root / A
-    path.parent.mkdir(parents=True)
-    path.write_text("mine")
-    path.chmod(0o600)
-    start = world.tree()
-    assert refused(world, world.wanted({A: "A"})) == ["E-COLLISION"]
-    result = world.apply(world.wanted({A: "A"}), adopt=[f"config:{A}"])
-    assert ops(result) == {f"config:{A}": "adopt"}
-    assert path.read_text() == "A"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert result.kept == (str(path),)
-    world.apply(world.wanted({A: "AA"}))
-    world.apply(None)
-    assert world.tree() == start
-
-
-def test_an_equal_file_is_taken_over_silently_and_stays_when_we_leave(world: Any) -> None:
-    path = world.root / A
-    path.parent.mkdir(parents=True)
-    path.write_text("A")
-    start, inode = world.tree(), path.stat().st_ino
-    result = world.apply(world.wanted({A: "A"}))
-    assert ops(result) == {f"config:{A}": "keep"}
-    assert path.stat().st_ino == inode
-    world.apply(world.wanted({A: "AA"}))
-    assert path.read_text() == "AA"
-    world.apply(None)
-    assert world.tree() == start
-
-
-def test_a_foreign_file_is_left_alone_with_theirs_for_as_long_as_they_like(world: Any) -> None:
-    path = world.root / A
-    path.parent.mkdir(parents=True)
-    path.write_text("mine")
-    start = world.tree()
-    result = world.apply(world.wanted({A: "A"}), theirs=[str(path)])
-    assert ops(result) == {f"config:{A}": "hold-back"}
-    assert world.apply(world.wanted({A: "A"})).generations == {}
-    path.write_text("mine, newer")
-    assert ops(world.apply(world.wanted({A: "AA"}))) == {f"config:{A}": "hold-back"}
-    result = world.apply(world.wanted({A: "AA"}), ours=["*"])
-    assert path.read_text() == "AA"
-    world.apply(None)
-    assert path.read_text() == "mine, newer"
-    assert world.tree().keys() == start.keys()
-
-
-def test_an_edited_file_of_ours_stops_everything_with_a_diff(world: Any) -> None:
-    world.apply(world.wanted({A: "one\ntwo\n", B: "1"}))
-    (world.root / A).write_text("one\nmy own\ntwo\n")
-    with pytest.raises(PreflightError) as caught:
-        world.apply(world.wanted({A: "one\ntwo\nthree\n", B: "2"}))
-    problem = caught.value.problems[0]
-    assert (problem.code, problem.key) == ("E-DRIFT", f"config:{A}")
-    assert "+my own" in problem.lines
-    assert "edited" in caught.value.what
-    assert (world.root / B).read_text() == "1"
-
-
-def test_all_drift_is_reported_at_once_in_the_order_of_the_plan(world: Any) -> None:
-    world.apply(world.wanted({A: "1", B: "1", "c.md": "1", "d.sh": SCRIPT}))
-    (world.root / A).write_text("mine")
-    (world.root / B).unlink()
-    (world.root / "d.sh").chmod(0o644)
-    assert refused(world, world.wanted({A: "2", B: "2", "c.md": "2", "d.sh": SCRIPT})) == ["E-DRIFT"] * 3
-
-
-def test_ours_replaces_and_their_version_is_in_the_store(world: Any) -> None:
-    world.apply(world.wanted({A: "1"}))
-    (world.root / A).write_text("mine")
-    result = world.apply(world.wanted({A: "2"}), ours=[f"config:{A}"])
-    assert (world.root / A).read_text() == "2"
-    kept = world.current().displaced[str(world.root / A)]
-    assert world.store.blobs.get(kept.digest) == b"mine"
-    assert result.outcomes[0].item.risk.value == "high"
-    world.apply(None)
-    assert world.tree() == {}
-
-
-def test_going_back_brings_back_what_the_last_transaction_displaced(world: Any) -> None:
-    world.apply(world.wanted({A: "1"}))
-    (world.root / A).write_text("mine")
-    edited = world.tree()
-    world.apply(world.wanted({A: "2"}), ours=["*"])
-    world.apply(going_back(world.store, "host@default", 1))
-    assert world.tree() == edited
-    assert refused(world, world.wanted({A: "2"})) == ["E-DRIFT"]
-
-
-def test_theirs_keeps_the_edited_file_over_upgrades_and_when_we_leave(world: Any) -> None:
-    world.apply(world.wanted({A: "1", B: "1"}))
-    (world.root / A).write_text("mine")
-    world.apply(world.wanted({A: "2", B: "2"}), theirs=[str(world.root / "skills")])
-    world.apply(world.wanted({A: "3", B: "3"}))
-    assert ((world.root / A).read_text(), (world.root / B).read_text()) == ("mine", "3")
-    world.apply(None)
-    assert (world.root / A).read_text() == "mine"
-    assert not (world.root / B).exists()
-
-
-def test_a_deleted_file_is_put_back_only_when_asked(world: Any) -> None:
-    world.apply(world.wanted({A: "1"}))
-    (world.root / A).unlink()
-    assert refused(world, world.wanted({A: "1"})) == ["E-DRIFT"]
-    world.apply(world.wanted({A: "1"}), ours=["*"])
-    assert (world.root / A).read_text() == "1"
-
-
-def test_a_deleted_file_stays_away_with_theirs(world: Any) -> None:
-    world.apply(world.wanted({A: "1"}))
-    (world.root / A).unlink()
-    world.apply(world.wanted({A: "1"}), theirs=["*"])
-    assert world.apply(world.wanted({A: "2"})).generations == {"host@default": 3}
-    assert not (world.root / A).exists()
-
-
-def test_an_edited_file_that_the_plan_drops_is_left_with_the_user(world: Any) -> None:
-    world.apply(world.wanted({A: "1", B: "1"}))
-    (world.root / A).write_text("mine")
-    result = world.apply(world.wanted({B: "1"}))
-    assert (world.root / A).read_text() == "mine"
-    item = next(o.item for o in result.outcomes if o.item.key == f"config:{A}")
-    assert "left with you" in item.description
-    world.apply(None)
-    assert (world.root / A).read_text() == "mine"
-
-
-def test_leaving_with_ours_removes_edited_files_and_keeps_them_in_the_store(world: Any) -> None:
-    world.apply(world.wanted({A: "1"}))
-    (world.root / A).write_text("mine")
-    world.apply(None, ours=["*"])
-    assert world.tree() == {}
-    assert world.current().displaced == {str(world.root / A): Kept(world.store.blobs.put(b"mine"), 0o644)}
-
-
-def test_who_may_read_a_file_is_the_users_business(world: Any) -> None:
-    world.apply(world.wanted({A: "1", "x.sh": SCRIPT}))
-    (world.root / A).chmod(0o600)
-    (world.root / "x.sh").chmod(0o700)
-    assert world.apply(world.wanted({A: "1", "x.sh": SCRIPT})).generations == {}
-    world.apply(world.wanted({A: "2", "x.sh": ("#!/bin/sh\n2", 0o755)}))
-    modes = [stat.S_IMODE((world.root / p).stat().st_mode) for p in (A, "x.sh")]
-    assert modes == [0o600, 0o700]
 
 
 # -- what stands in the way ------------------------------------------------------------------------------
@@ -366,8 +207,8 @@ def test_what_is_no_file_is_never_written_over(
     else:
         world.root.mkdir()
     make(path)
-    assert refused(world, world.wanted({"x.md": "2"})) == [code]
-    assert refused(world, world.wanted({"x.md": "2"}), ours=["*"], adopt=["*"]) == [code]
+    assert world.problems(world.wanted({"x.md": "2"})) == [code]
+    assert world.problems(world.wanted({"x.md": "2"}), ours=["*"], adopt=["*"]) == [code]
     before = world.tree()
     world.apply(world.wanted({"x.md": "2"}), theirs=["*"])
     assert world.tree() == before
@@ -380,7 +221,7 @@ def test_a_linked_folder_inside_the_root_is_named_with_where_it_leads(world: Any
     outside.mkdir()
     world.root.mkdir()
     (world.root / "skills").symlink_to(outside)
-    assert refused(world, world.wanted({A: "A"})) == ["E-CONFINE-LINK"]
+    assert world.problems(world.wanted({A: "A"})) == ["E-CONFINE-LINK"]
     with pytest.raises(PreflightError) as caught:
         world.apply(world.wanted({A: "A"}))
     assert str(world.root / "skills") in caught.value.what
@@ -393,8 +234,8 @@ def test_our_folder_that_the_user_put_behind_a_link_is_neither_followed_nor_dest
     (world.home / "mine").mkdir()
     (world.root / "skills/a").rename(world.home / "mine/a")
     (world.root / "skills/a").symlink_to(world.home / "mine/a")
-    assert refused(world, world.wanted({A: "2", B: "2"})) == ["E-CONFINE-LINK"]
-    assert refused(world, None) == ["E-CONFINE-LINK"]
+    assert world.problems(world.wanted({A: "2", B: "2"})) == ["E-CONFINE-LINK"]
+    assert world.problems(None) == ["E-CONFINE-LINK"]
     world.apply(None, theirs=[str(world.root / "skills/a")])
     assert (world.home / "mine/a/SKILL.md").read_text() == "1"
     assert (world.root / "skills/a").is_symlink()
@@ -403,26 +244,26 @@ def test_our_folder_that_the_user_put_behind_a_link_is_neither_followed_nor_dest
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "a\\b", "nul", "a\nb", ".gsdlock-1/x"])
 def test_an_unsafe_path_in_a_plan_is_refused(world: Any, path: str) -> None:
-    assert refused(world, world.wanted({path: "x"})) == ["E-CONFINE-PATH"]
+    assert world.problems(world.wanted({path: "x"})) == ["E-CONFINE-PATH"]
 
 
 def test_twins_across_targets_are_refused(world: Any) -> None:
     one = world.wanted({"skills/A.md": "1"}, target="one")
     two = world.wanted({"skills/a.md": "1"}, target="two")
-    assert refused(world, one, two) == ["E-CONFINE-TWINS"]
+    assert world.problems(one, two) == ["E-CONFINE-TWINS"]
 
 
 def test_a_read_only_folder_is_refused_for_root_too(world: Any) -> None:
     (world.root / "skills").mkdir(parents=True)
     (world.root / "skills").chmod(0o555)
-    assert refused(world, world.wanted({A: "A"})) == ["E-ROOT-READONLY"]
+    assert world.problems(world.wanted({A: "A"})) == ["E-ROOT-READONLY"]
 
 
 def test_a_missing_blob_is_found_before_anything_is_written(world: Any) -> None:
     wanted = world.wanted({A: "A", B: "B"})
     for file in wanted.files:
         world.store.blobs.remove(file.source)
-    assert refused(world, wanted) == ["E-BLOB-MISSING", "E-BLOB-MISSING"]
+    assert world.problems(wanted) == ["E-BLOB-MISSING", "E-BLOB-MISSING"]
 
 
 def test_a_damaged_blob_is_found_before_anything_is_written(world: Any) -> None:
@@ -431,16 +272,16 @@ def test_a_damaged_blob_is_found_before_anything_is_written(world: Any) -> None:
     path = world.data / "blobs/sha256" / digest[7:9] / digest[9:]
     path.chmod(0o644)
     path.write_bytes(b"B")
-    assert refused(world, wanted) == ["E-BLOB-CORRUPT"]
+    assert world.problems(wanted) == ["E-BLOB-CORRUPT"]
 
 
 def test_a_choice_that_names_nothing_is_a_typing_error(world: Any) -> None:
-    assert refused(world, world.wanted({A: "A"}), ours=["config:skills/x"]) == ["E-CHOICE-UNKNOWN"]
+    assert world.problems(world.wanted({A: "A"}), ours=["config:skills/x"]) == ["E-CHOICE-UNKNOWN"]
 
 
 def test_a_file_cannot_become_a_folder_in_one_step(world: Any) -> None:
     world.apply(world.wanted({"x": "1"}))
-    assert refused(world, world.wanted({"x/y": "1"})) == ["E-CONFINE-KIND"]
+    assert world.problems(world.wanted({"x/y": "1"})) == ["E-CONFINE-KIND"]
 
 
 def test_damaged_records_stop_everything_and_nothing_is_forgotten(world: Any) -> None:
@@ -461,7 +302,7 @@ def test_damaged_records_stop_everything_and_nothing_is_forgotten(world: Any) ->
 def test_another_manifest_of_the_same_name_is_refused_until_it_takes_over(world: Any) -> None:
     world.apply(world.wanted({A: "1"}))
     other = world.wanted({A: "2"}, manifest="/elsewhere/gsdlock.toml")
-    assert refused(world, other) == ["E-INSTALLATION-BOUND"]
+    assert world.problems(other) == ["E-INSTALLATION-BOUND"]
     world.apply(other, take_over=True)
     assert world.current().manifest == "/elsewhere/gsdlock.toml"
 
@@ -469,7 +310,7 @@ def test_another_manifest_of_the_same_name_is_refused_until_it_takes_over(world:
 def test_an_installation_is_one_manifests_with_all_its_targets(world: Any) -> None:
     world.apply(world.wanted({A: "1"}))
     new = world.wanted({B: "1"}, target="another", manifest="/elsewhere/gsdlock.toml")
-    assert refused(world, new) == ["E-INSTALLATION-BOUND"]
+    assert world.problems(new) == ["E-INSTALLATION-BOUND"]
     named = world.wanted({B: "1"}, target="another", installation="team", manifest="/elsewhere/gsdlock.toml")
     assert world.apply(named).generations
 
@@ -477,7 +318,7 @@ def test_an_installation_is_one_manifests_with_all_its_targets(world: Any) -> No
 def test_a_root_that_is_elsewhere_now_is_moved_only_when_asked(world: Any) -> None:
     world.apply(world.wanted({A: "1"}))
     moved = world.wanted({A: "1"}, root=world.home / ".other")
-    assert refused(world, moved) == ["E-ROOT-MOVED"]
+    assert world.problems(moved) == ["E-ROOT-MOVED"]
     result = world.apply(moved, move=True)
     assert [o.item.op.value for o in result.outcomes] == ["create", "remove"]
     assert list(world.tree()) == [".other", ".other/skills", ".other/skills/a", ".other/skills/a/SKILL.md"]
