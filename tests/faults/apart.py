@@ -6,6 +6,7 @@ fraction, since there is little to share. It does what it is told, one thing aft
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -69,4 +70,5 @@ def serve(pipe: Any) -> None:
 
 if __name__ == "__main__":
     os.umask(0o022)
+    gc.set_threshold(200_000)  # as a command does that is a process of its own
     serve(Connection(int(sys.argv[1])))

@@ -25,7 +25,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
 def broken_off(machine: Machine) -> str:
     """An upgrade that died after its commit point, with some files in place."""
     machine.again()
-    ended = machine.run(*LOCKED, fs=Faulty(Unflushed(), 150, instead=die, torn=True))
+    ended = machine.run(*LOCKED, fs=Faulty(Unflushed(), 2, methods={"exchange"}, instead=die))
     assert ended.killed and staged(machine) and list(machine.state.glob("transactions/*/commit.json"))
     return machine.fingerprint()
 
