@@ -7,8 +7,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -124,25 +122,6 @@ class Machine:
             sys.argv = ["gsdlock", *words]
             status = command(["--no-progress", *words])
         return Ended(status, None, out.getvalue())
-
-    def look(self, *commands: tuple[str, ...]) -> list[Ended]:
-        """Several commands in one child, each with what it printed."""
-        self.forget()
-
-        def do() -> int:
-            use(Unflushed())
-            ended = []
-            for words in commands:
-                sys.argv = ["gsdlock", *words]
-                with redirect_stdout(StringIO()) as out, redirect_stderr(out):
-                    status = command(["--no-progress", *words])
-                ended.append([status, out.getvalue()])
-            print(json.dumps(ended))
-            return 0
-
-        ended = forked(do, self.project, self.variables)
-        assert ended.status == 0, ended
-        return [Ended(status, None, text) for status, text in ended.data]
 
     @property
     def told(self) -> str:

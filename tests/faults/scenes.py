@@ -85,7 +85,7 @@ ALL_SCENES = [
     *(f"{host}: {name}" for name in SCENES for host in chosen(THIRD_PARTY, 1, f"host/{name}")),
 ]
 """The six on the first-party host, and as they are on the third-party ones: on one of them by the seed, on
-each in a full run."""
+each in a full run (with fewer points: see `sweeps.points_of`)."""
 
 
 @dataclass
