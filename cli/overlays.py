@@ -139,9 +139,14 @@ def marked(session: Session, changes: Sequence[TargetChange]) -> list[TargetChan
 
 def _third_party(session: Session, wanted: Wanted) -> frozenset[str]:
     """The item keys of a plan that come from an overlay: all of them where the host itself is one, or where
-    it can no longer be told."""
+    it cannot be told (any more).
+
+    Where an item comes from is said by the lock, which is somebody's file: one that hides an overlay which
+    the user knows is not believed.
+    """
     from ..capabilities.errors import GsdlockError
     from ..lockfiles.model import OVERLAY_PREFIX
+    from ..store.overlays import bundle_digests, read_overlays
     from ..store.wanted import item_key
     from .installed import origins_of, target_of
 
@@ -152,11 +157,16 @@ def _third_party(session: Session, wanted: Wanted) -> frozenset[str]:
     try:
         target = target_of(session.blobs, wanted.plan)
         origins, packs = origins_of(session.blobs, target)
+        record = read_overlays(session.store)
+        content = bundle_digests(session.blobs, record.trees())
     except GsdlockError:
         return every
-    if not any(p.name.startswith(OVERLAY_PREFIX) for p in packs):
-        return frozenset()
+    said = {p.name.removeprefix(OVERLAY_PREFIX) for p in packs if p.name.startswith(OVERLAY_PREFIX)}
+    known = {consent.id for consent in record.consents} | set(record.installed)
     theirs = {key for key, origin in origins.items() if origin.pack.startswith(OVERLAY_PREFIX)}
+    hidden = [f for f in wanted.files if f.mode & 0o100 and f.source in content and f.key not in theirs]
+    if hidden or (known & set(target.features)) - said:
+        return every
     # Pointers are filled in by now; file and value are as in the lock.
     values = {(key.partition("#")[0], key.rpartition("#")[2]) for key in theirs if "#" in key}
     return frozenset(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gsdlock.lockfiles.read import read_lock
+from gsdlock.lockfiles.write import lock_bytes
+from msgspec import structs
 
 from .conftest import Machine, PackMaker
 
@@ -71,6 +75,42 @@ def test_with_consent_what_it_executes_is_critical_and_asked(machine: Machine, c
     assert machine.tree() == before
     machine.ok("apply", "--allow", "critical")
     assert "evil.sh" in (machine.home / ".claude/settings.json").read_text()
+
+
+def origins_in_the_store(machine: Machine) -> tuple[str, bytes]:
+    """The digest and the bytes of where the lock says that all comes from."""
+    (target,) = read_lock((machine.project / "gsdlock.lock").read_bytes(), "").targets
+    path = machine.home / ".local/share/gsdlock/blobs/sha256" / target.origins[7:9] / target.origins[9:]
+    return target.origins, path.read_bytes()
+
+
+@pytest.mark.parametrize("also", ["the features", "nothing else"])
+def test_a_lock_that_hides_where_things_come_from_is_not_believed(
+    machine: Machine, clone: Path, make_pack: PackMaker, also: str
+) -> None:
+    """What executes of an overlay is critical. A pack of the clone brings another account of what comes from
+    where into the store, as one of its files, and the next version of the lock names that."""
+    pack = make_pack(name="greet").rename(machine.project / "pack")
+    text = '[targets.claude]\nscope = "local"\n[overlays.demo-evil]\npath = "./overlay"\n'
+    machine.manifest(f'{text}[packs.own]\npath = "./pack"\n')
+    consent(machine)
+    for _ in range(2):  # a file of the pack's has an origin, too
+        machine.ok("resolve")
+        _, account = origins_in_the_store(machine)
+        forged = account.replace(b"overlay:demo-evil", b"own")
+        (pack / "skills/greet/account.json").write_bytes(forged)
+    machine.ok("resolve")
+    path = machine.project / "gsdlock.lock"
+    lock = read_lock(path.read_bytes(), "")
+    (target,) = lock.targets
+    digest = "sha256:" + hashlib.sha256(forged).hexdigest()
+    features = target.features if also == "nothing else" else ("demo-greet",)
+    target = structs.replace(target, origins=digest, features=features)
+    path.write_bytes(lock_bytes(structs.replace(lock, targets=(target,))))
+    before = machine.tree(machine.project)
+    ran = machine.run("apply", "--locked", "--allow", "high")
+    assert ran.status == 4 and "E-ASK-UNRESOLVED" in ran.err and "evil.sh (critical" in ran.err, ran.err
+    assert machine.tree(machine.project) == before
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {

@@ -547,3 +547,29 @@ def test_the_artifacts_come_sorted_whatever_the_order_of_the_tree() -> None:
     assert (
         [a.stem for a in read(forward).artifacts] == [a.stem for a in read(backward).artifacts] == ["a", "b"]
     )
+
+
+MARK = "{{gsdlock:path:config}}"
+SERVER = {"tide": {"command": "tide", "args": [MARK]}}
+SPELT = json.dumps({"mcpServers": SERVER}).replace("{{gs", "\\u007b{\\u0067s")
+IN_A_DESCRIPTOR = json.dumps(descriptor(mcpServers=SERVER)).replace("{{gs", "\\u007b{\\u0067s")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"capability.json": IN_A_DESCRIPTOR},
+        {"capabilities/greet/capability.json": IN_A_DESCRIPTOR},
+        {".claude-plugin/plugin.json": '{"name": "demo"}', ".mcp.json": SPELT},
+        {
+            "commands/gsd/a.md": "x",
+            "gsd-core/x.md": "x",
+            "capabilities/greet/capability.json": IN_A_DESCRIPTOR,
+        },
+    ],
+    ids=["a capability", "capabilities", "a plugin", "a GSD pack"],
+)
+def test_what_would_be_filled_in_is_refused_however_it_is_spelt(files: dict[str, str]) -> None:
+    """The bytes do not hold our mark, the data that they are decoded to does."""
+    assert all(MARK not in text for text in files.values())
+    assert refusal(files).code == "E-PACK-PLACEHOLDER"
