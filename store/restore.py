@@ -65,7 +65,7 @@ def _found(generation: Generation) -> dict[str, Kept]:
         record.real: Kept(record.after, 0o644)
         for record in generation.edited
         if record.entries and not record.by_hand and record.after is not None
-        if not any(key.startswith(f"{record.key}#") for key in decided)
+        if not any(key == record.key or key.startswith(f"{record.key}#") for key in decided)
     }
 
 

@@ -283,6 +283,13 @@ FOUND = {
         ("apply", {"name": "one", "files": {}, "hooks": ["ours-b"], "said": {}}),
         ("go_back", {"name": "one", "steps": 3}),
     ],
+    "a file that came back by going back goes by going back": [
+        ("begin", 0),
+        ("apply", {"name": "one", "files": {}, "hooks": ["ours-a"], "said": {}}),
+        ("go_back", {"name": "one", "steps": 1}),
+        ("go_back", {"name": "one", "steps": 1}),
+        ("go_back", {"name": "one", "steps": 1}),
+    ],
     "also where the generation after it changed nothing in the file": [
         ("begin", 1),
         ("apply", {"name": "one", "files": {}, "hooks": ["ours-a"], "said": {}}),
