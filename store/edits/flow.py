@@ -9,7 +9,7 @@ the format: here a fault is one of our own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -180,19 +180,34 @@ def append(flow: Flow, item: Item, layout: Layout, syntax: Syntax) -> None:
     flow.items.append(item)
 
 
-def remove(flow: Flow, index: int, syntax: Syntax) -> None:
-    """Take an item out, with the line or the space that it stood on; comments around it stay."""
+def comments_in(item: Item, syntax: Syntax) -> list[str]:
+    """The comments inside an item. What we write has none, so they are somebody else's."""
+    text = item.raw + item.colon + text_of(item.value)
+    return [step.group() for step in syntax.step.finditer(text) if syntax.comment.fullmatch(step.group())]
+
+
+def remove(flow: Flow, index: int, syntax: Syntax, inner: Sequence[str] | None = None) -> None:
+    """Take an item out, with the line or the space that it stood on; comments around it and in it stay.
+
+    `inner` are those in it, where the syntax cannot tell them.
+    """
     item = flow.items[index]
+    inner = comments_in(item, syntax) if inner is None else inner
     follower = flow.items[index + 1] if index + 1 < len(flow.items) else None
     after = follower.lead if follower else flow.tail
     remark = item.trail.lstrip(" \t") if syntax.comments(item.trail) else ""
     keeps_line = bool(remark or syntax.comments(_same_line(after, syntax)[0])) and _has_line_end(item.lead)
+    above = _without_last_line(item.lead, syntax)
+    own = item.lead[len(above) :]
     if keeps_line:
-        left, after = item.lead + remark, after if remark else after.lstrip(" \t")
-    elif index == 0 and not (item.lead + after).strip() and not remark:
+        left = item.lead + "".join(comment + own for comment in inner) + remark
+        after = after if remark else after.lstrip(" \t")
+    elif index == 0 and not (item.lead + after).strip() and not remark and not inner:
         left, after = item.lead if follower else "", ""
     else:
-        left = _without_last_line(item.lead, syntax) + remark
+        left = above + "".join((own or " ") + comment for comment in inner) + remark
+        if inner and inner[-1].startswith(syntax.line_comment) and not _has_line_end(after + remark):
+            left += "\n"
     del flow.items[index]
     if follower is not None:
         follower.lead = left + after

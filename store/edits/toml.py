@@ -130,7 +130,7 @@ class TomlDocument(Document):
                 return
             named = [i for i, item in enumerate(container.items) if _begins(item.keys, (*keys, last))]
             for index in reversed(named):
-                flow.remove(container, index, SYNTAX)
+                flow.remove(container, index, SYNTAX, ())  # an inline table has no room for a comment
             return
         self._drop([s for s in self._statements if s.kind is not Kind.BLANK and _begins(s.path, path)])
 

@@ -8,6 +8,7 @@ from a merge key, several documents. Every result is parsed again and has to mea
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from . import flow
@@ -32,6 +33,9 @@ from .yaml_tree import (
 )
 
 _NOTHING = re.compile(r"(?!)")
+_DEEPER = re.compile(r"(?: ++#[^\n]*\n)++")
+_BLOCK = re.compile(r"(?:[&!]\S*\s+)*[|>]([-+0-9]*)")
+_COMMENT = re.compile(r"(?<!\S)#[^\r\n]*")
 # Only what `flow.append` and `flow.remove` need: they work on items that PyYAML has told apart.
 _SYNTAX = Syntax(
     trivia=re.compile(r"(?:[ \t\r\n]++|#[^\r\n]*)*+"),
@@ -153,7 +157,11 @@ class YamlDocument(Document):
         index = self._index(around, path[-1])
         if around.flow:
             container = self._as_flow(around)
-            flow.remove(container, index, _SYNTAX)
+            step = 2 if around.kind is Kind.MAPPING else 1
+            gone = around.children[index * step : (index + 1) * step]
+            on_line = flow.indent_in(container.items[index].lead) is not None
+            inner = self._comments_in(gone[0].start, gone, gone[-1].end) if on_line else []
+            flow.remove(container, index, _SYNTAX, inner)
             self._splice(around.start, around.end, flow.text_of(container))
             return
         step = 2 if around.kind is Kind.MAPPING else 1
@@ -233,7 +241,7 @@ class YamlDocument(Document):
         while node.children and not node.flow:
             node = node.children[-1]
         spelled = self._text[node.start : node.end]
-        header = re.match(r"(?:[&!]\S*\s+)*[|>]([-+0-9]*)", spelled)
+        header = _BLOCK.match(spelled)
         if header and "+" not in header[1]:  # a block scalar: the blank lines behind it are not its own
             return node.start + len(spelled.rstrip())
         return node.end
@@ -305,27 +313,61 @@ class YamlDocument(Document):
     def _cut(self, around: Node, child: int) -> None:
         """Take the lines of one member or item of a block collection out."""
         first = around.children[child]
-        last = around.children[child + 1] if around.kind is Kind.MAPPING else first
+        gone = around.children[child : child + 2] if around.kind is Kind.MAPPING else [first]
+        last = gone[-1]
         behind = self._content_end(last)
         start = first.start if around.kind is Kind.MAPPING else self._text.rindex("-", 0, first.start)
         before = self._line_before(start)
+        line_end = self._eol + " " * len(before)
+        inner = "".join(c + line_end for c in self._comments_in(start, gone, behind))
         if before.strip(" "):
             follower = around.children[child + 2] if len(around.children) > child + 2 else None
             if around.kind is not Kind.MAPPING or follower is None:
                 raise self._fault("shape", "this item cannot be taken out on its own", first)
-            self._splice(start, follower.start, "")
+            self._splice(start, follower.start, inner)
             return
         stop = self._text.find("\n", behind) + 1 if self._text[behind - 1] != "\n" else behind
         remark = self._text[behind : stop or len(self._text)].strip()
         if remark:
-            self._splice(start, self._text.index(remark, behind), "")
+            self._splice(start, self._text.index(remark, behind), inner)
             return
         begin = start - len(before)
-        if stop > 0:
-            self._splice(begin, stop, "")
+        if inner:
+            end = self._eol if stop > 0 else ""
+            self._splice(start, stop or len(self._text), inner.removesuffix(line_end) + end)
+        elif stop > 0:
+            left = _DEEPER.match(self._text, stop)
+            inside = left is not None and self._is_below_a_text(begin)
+            notes = left.group().splitlines(keepends=True) if left is not None and inside else []
+            text = "".join(before + note.lstrip(" ") for note in notes)
+            self._splice(begin, stop + sum(map(len, notes)), text)
         else:
             kept = self._text[:begin].removesuffix("\n").removesuffix("\r")
             self._splice(len(kept), len(self._text), "")
+
+    def _is_below_a_text(self, offset: int) -> bool:
+        """Whether the scalar before an offset is a block of text, which would take in a comment that is
+        indented below it."""
+        nodes = [self._tree.root] if self._tree.root else []
+        last = None
+        while nodes:
+            node = nodes.pop()
+            nodes += node.children
+            if node.kind is Kind.SCALAR and node.start < offset and (last is None or node.start > last.start):
+                last = node
+        return last is not None and _BLOCK.match(self._text, last.start) is not None
+
+    def _comments_in(self, start: int, nodes: Sequence[Node], stop: int) -> list[str]:
+        """The comments from `start` to `stop` that stand between the scalars of the nodes there."""
+        found: list[str] = []
+        todo = list(reversed(nodes))
+        while todo:
+            node = todo.pop()
+            todo += reversed(node.children)
+            if node.kind in (Kind.SCALAR, Kind.ALIAS):
+                found += _COMMENT.findall(self._text[start : node.start])
+                start = max(start, self._content_end(node))
+        return found + _COMMENT.findall(self._text[start:stop])
 
     def _line_before(self, offset: int) -> str:
         return self._text[self._text.rfind("\n", 0, offset) + 1 : offset]

@@ -42,6 +42,14 @@ def unordered(value: Any) -> Any:
     return sorted(map(repr, map(unordered, value))) if isinstance(value, list) else value
 
 
+def without_empties(value: Any) -> Any:
+    """`value` without the members that are empty containers."""
+    if not isinstance(value, dict):
+        return value
+    members = {key: without_empties(item) for key, item in value.items()}
+    return {key: item for key, item in members.items() if item not in ({}, [], None)}
+
+
 def is_within(part: str, whole: str) -> bool:
     """Whether all of `part` but white space is in `whole`, in the same order."""
     rest = iter(whole)
@@ -71,6 +79,27 @@ class Laws:
         assert self.editor.take(edited.data, edited.entries) == data
         self._comes_out_one_by_one(data, edited)
         self._is_replaced(data, edited, other)
+
+    def keep_a_comment(self, data: bytes, changes: Sequence[Change], note: bytes, where: int) -> None:
+        """A comment on any line of a document with our entries outlives them, and nothing else does: it keeps
+        the containers that it stands in, though."""
+        edited = self.put(data, changes)
+        lines = edited.data.splitlines(keepends=True)
+        where %= len(lines) + 1
+        eol = b"\r\n" if lines[:1] and lines[0].endswith(b"\r\n") else b"\n"
+        start = b"".join(lines[:where])
+        commented = start + note + eol + b"".join(lines[where:])
+        assume(start.endswith(b"\n") and self._means_the_same(edited.data, commented))
+        left = self.editor.take(commented, edited.entries)
+        assert left is not None
+        assert note in left
+        assert without_empties(self.meaning(left)) == without_empties(self.meaning(data))
+
+    def _means_the_same(self, data: bytes, other: bytes) -> bool:
+        try:
+            return bool(self.meaning(data) == self.meaning(other))
+        except Exception:  # whatever the other parser raises where the comment fell into a text
+            return False
 
     def _says_what_it_should(self, before: bytes | None, after: bytes, changes: Sequence[Change]) -> None:
         old = self.meaning(before) if before is not None else {}

@@ -357,6 +357,14 @@ def test_comments_next_to_our_entry_stay() -> None:
     )
 
 
+def test_comments_inside_our_entry_stay_where_it_stood() -> None:
+    edited = put('{\n  "hooks": {"Stop": [\n    1\n  ]}\n}\n', HOOK)
+    text = edited.data.decode().replace('"matcher"', '// slow here\n      "matcher"')
+    text = text.replace('"hooks": [\n', '"hooks": [ /* its own */\n')
+    left = JSONC.take(text.encode(), edited.entries)
+    assert left == b'{\n  "hooks": {"Stop": [\n    1\n    // slow here\n    /* its own */\n  ]}\n}\n'
+
+
 def test_a_container_of_ours_stays_for_a_comment_in_it() -> None:
     edited = put('{\n  "a": 1\n}\n', HOOK)
     commented = edited.data.decode().replace('"hooks": {', '"hooks": { // mine', 1)

@@ -170,6 +170,15 @@ def test_any_history(history: Any, document: tuple[Any, bytes | None], draw: st.
 
 
 @MANY
+@given(documents(), changes, st.integers(0, 2**16))
+def test_a_comment_on_any_line_outlives_us(
+    laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], where: int
+) -> None:
+    _, data = document
+    laws(JSONC, meaning).keep_a_comment(data or b"", wanted, b"// note!", where)
+
+
+@MANY
 @given(documents(), changes, st.sampled_from([None, 2, "\t"]), hands)
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], indent: Any, chance: random.Random

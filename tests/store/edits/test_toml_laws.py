@@ -187,6 +187,15 @@ def plain_meaning(data: bytes) -> Any:
 
 
 @MANY
+@given(cases(), st.integers(0, 2**16))
+def test_a_comment_on_any_line_outlives_us(
+    laws: Any, case: tuple[bytes | None, list[Change], list[Change]], where: int
+) -> None:
+    data, wanted, _ = case
+    laws(TOML, plain_meaning).keep_a_comment(data or b"", wanted, b"# note!", where)
+
+
+@MANY
 @given(cases())
 def test_what_a_host_wrote_anew_loses_our_entries_and_nothing_else(
     laws: Any, case: tuple[bytes | None, list[Change], list[Change]]

@@ -274,3 +274,11 @@ def test_every_value_says_itself(value: Any) -> None:
     edited = YAML.put(b"t:\n  x: {}\n", [Change(ENSURE, "/t/v", value), Change(ENSURE, "/t/x/w", value)])
     assert yaml.safe_load(edited.data) == {"t": {"x": {"w": value}, "v": value}}
     assert YAML.take(edited.data, edited.entries) == b"t:\n  x: {}\n"
+
+
+def test_comments_inside_our_entry_stay_where_it_stood() -> None:
+    before = b"hooks:\n  pre:\n    - command: mine\nx: 1\n"
+    edited = YAML.put(before, [Change(APPEND, "/hooks/pre", {"matcher": "*", "command": "greet"})])
+    text = edited.data.decode().replace("  command: greet", "  # slow here\n      command: greet # really")
+    left = YAML.take(text.encode(), edited.entries)
+    assert left == b"hooks:\n  pre:\n    - command: mine\n    # slow here\n    # really\nx: 1\n"

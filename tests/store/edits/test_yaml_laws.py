@@ -11,7 +11,7 @@ import yaml
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits import editor
 from gsdlock.store.edits.types import Change, EditFault
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 MANY = settings.get_profile("edits")
@@ -171,6 +171,16 @@ def test_any_history(history: Any, data: bytes | None, draw: st.DataObject) -> N
         return bytes(yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, encoding="utf-8"))
 
     history(YAML, meaning).play(data, draw.draw(steps(history)), anew)
+
+
+# A comment that was indented below what went is no part of a text above it.
+@MANY
+@example(b'"prompt": |-\n   some: text\n\n# end\n', OURS[2:3], 7)
+@given(documents(), changes, st.integers(0, 2**16))
+def test_a_comment_on_any_line_outlives_us(
+    laws: Any, data: bytes | None, wanted: list[Change], where: int
+) -> None:
+    laws(YAML, meaning).keep_a_comment(data or b"", wanted, b"# note!", where)
 
 
 @MANY
