@@ -18,6 +18,7 @@ from gsdlock.store.filesystem_decorators import Faulty
 from . import tracing
 from .children import Ended, Unflushed
 from .dying import Audit, die
+from .hosts import CLAUDE, HOSTS
 from .points import chosen
 from .scenes import FOLLOW, Scene, play
 
@@ -48,10 +49,12 @@ def scene_of(name: str, stage: Path) -> Scene:
 
 
 def points_of(name: str, total: int, most: int, key: str, each: int, turn: int = 0) -> list[int]:
-    """The points of a scene that are tried: in a full run all of them; on a third-party host, where the code
-    is the same, each so many, from place `turn` on."""
-    step = each if ": " in name else 1
-    return chosen(range(1 + turn % step, total + 1, step), most, f"{key}/{name}")
+    """The points of a scene that are tried: in a full run all of them; on third-party hosts, where the code
+    is the same, each so many, and on each host other ones. `turn` is where to begin."""
+    host = name.rpartition(": ")[0]
+    step = each if host else 1
+    first = 1 + (turn + list(HOSTS).index(host or CLAUDE.name)) % step
+    return chosen(range(first, total + 1, step), most, f"{key}/{name}")
 
 
 # -- kills -----------------------------------------------------------------------------------------------
@@ -98,7 +101,7 @@ def before_a_system_call(scene: Scene) -> Kill:
 
 
 KILLS: dict[str, tuple[Callable[[Scene], Kill], int, int]] = {
-    "a call of the interface": (before_a_call, 12, 1),
+    "a call of the interface": (before_a_call, 12, 2),
     "an audit event": (before_an_event, 6, 4),
     "a system call": (before_a_system_call, 6, 4),
 }
