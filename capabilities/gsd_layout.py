@@ -68,7 +68,7 @@ class Condition(Struct, frozen=True):
             all(_axis(runtime, name) == value for name, value in self.when.items())
             and (not self.scopes or scope in self.scopes)
             and (not self.beside or any(e.kind in self.beside for e in runtime.artifact_layout[scope]))
-            and (not self.packs or _released(version, self.packs))
+            and (not self.packs or released(version, self.packs))
         )
 
 
@@ -223,7 +223,8 @@ def _axis(runtime: Runtime, name: str) -> Any:
     return getattr(runtime, field_name, None) or runtime.host_behaviors.get(name) or None
 
 
-def _released(version: str, range_: str) -> bool:
+@cache
+def released(version: str, range_: str) -> bool:
     """Whether a release lies in the range; a prerelease counts as its release, no version as the newest."""
     from .npm_range import RangeError, parse_version, satisfies
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ..capabilities.gsd_layout import load_gsd_layout
 from ..capabilities.model import Runtime
 from .converters import CATALOG_PATH, ConvertContext, payload_text, read_catalog, read_phrases, read_rights
 from .pack import ArtifactKind, Pack, PackLayout
@@ -28,10 +29,17 @@ def pack_context(runtime: Runtime, scope: str, pack: Pack) -> ConvertContext:
         stems=frozenset(a.stem for a in pack.artifacts if a.kind is not ArtifactKind.AGENT),
         agents=frozenset(a.stem for a in pack.artifacts if a.kind is ArtifactKind.AGENT),
         version=pack.version,
+        release=release(pack),
         catalog=catalog,
         phrases=read_phrases(read),
         rights=read_rights(read),
     )
+
+
+def release(pack: Pack) -> str:
+    """The release of a GSD pack that rules are checked against; empty where it says none."""
+    former = load_gsd_layout().former_folder
+    return "0.0.0" if any(p.startswith(former) for p in pack.tree.files) else pack.version
 
 
 def artifact_context(

@@ -64,7 +64,10 @@ def active_features(
             if unfit and asked:
                 faults.append(f"{where}.enable: {name} cannot be used here: {unfit}")
             elif unfit:
-                notices.append(f"{target.name}: feature {name} is left out: {unfit}")
+                notices.append(
+                    f"{target.name}: the feature {name} is left out: {unfit}. Nothing needs to be done; "
+                    f'disable = ["{name}"] in [{where}] says that you know'
+                )
             else:
                 active.update({c[-1]: known[c[-1]] for c in chain})
     if faults:
@@ -96,15 +99,17 @@ def _unfit(
     runtime: str,
     satisfies: Callable[[Feature], bool],
 ) -> str:
-    """Why one of a chain cannot be used on `runtime`; empty when all can."""
-    for *_, name in chain:
+    """Why one of a chain cannot be used on `runtime`, as the end of a sentence about the first of it; empty
+    when all can."""
+    for *before, name in chain:
         feature = known[name]
+        which = f"{name}, which it requires," if before else "it"
         if not feature.runtime_compat.admits(runtime):
             notes = feature.runtime_compat.notes
             note = notes.get(runtime) or notes.get("*") or ""
-            return f"{name} does not support {runtime}" + (f" ({shown(note, 160)})" if note else "")
+            return f"{which} does not support {runtime}" + (f" ({shown(note, 160)})" if note else "")
         if not satisfies(feature):
-            return f"{name} asks for GSD {shown(feature.engines_gsd)}"
+            return f"{which} asks for GSD {shown(feature.engines_gsd)}"
     return ""
 
 

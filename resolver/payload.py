@@ -13,7 +13,7 @@ from ..capabilities.model import Runtime
 from ..capabilities.vocabulary import PayloadPart, Root, Scope
 from ..lockfiles.model import Origin
 from ..lockfiles.placeholders import placeholder
-from .conversion import pack_context, payload_bytes
+from .conversion import pack_context, payload_bytes, release
 from .converters import ConvertContext, Phrase
 from .drafts import FileDraft
 from .pack import Pack
@@ -44,12 +44,6 @@ def payload_drafts(runtime: Runtime, scope: str, pack: Pack, selection: Selectio
     ):
         chosen[draft.root, draft.path] = draft
     return list(chosen.values())
-
-
-def release(pack: Pack) -> str:
-    """The release of a GSD pack that rules are checked against; empty where it says none."""
-    former = load_gsd_layout().former_folder
-    return "0.0.0" if any(p.startswith(former) for p in pack.tree.files) else pack.version
 
 
 def bundled_scripts(runtime: Runtime, scope: str, pack: Pack) -> frozenset[str]:

@@ -18,6 +18,7 @@ from .context import ConvertContext
 from .names import name_here
 from .phrases import Phrase
 from .routers import point_below
+from .speech import own_notes
 
 Kind = Literal["skill", "command", "agent"]
 Conversion = Callable[[str, ConvertContext], str]
@@ -84,6 +85,7 @@ def convert(converter: str | None, kind: Kind, text: str, context: ConvertContex
     Raises E-CONVERT-NONE where there is no conversion for that converter and kind, E-CONVERT-NAME where the
     host cannot take the artifact's name.
     """
+    text = own_notes(text, context)
     if kind == "skill" and context.children:
         text = point_below(text, context.children, context.said(Phrase.READ_BELOW))
     if kind != "agent" and dialects.DIALECTS[context.runtime.text_dialect].here:
@@ -119,6 +121,7 @@ def agent_companions(context: ConvertContext, text: str) -> list[tuple[str, str]
     is nothing to convert).
     """
     behaviours = context.runtime.host_behaviors
+    text = own_notes(text, context)
     files: list[tuple[str, str]] = []
     if behaviours.get("agentTomlFiles"):
         files.append((f"{context.name}.toml", codex.agent_toml(text, context)))

@@ -91,7 +91,10 @@ def _own_dialect(context: ConvertContext) -> Dialect:
 
 def _agent(text: str, context: ConvertContext) -> tuple[str, str]:
     """Front matter and body of an agent in the host's words; without front matter it gets what hosts need."""
-    document = frontmatter.split(speak(steps.drop_sections(text), _own_dialect(context), context))
+    text = speak(steps.drop_sections(text), _own_dialect(context), context)
+    if context.runtime.host_behaviors.get("ownsClaudePaths") and context.since("1.12.0"):
+        text = names.shorten_references(text, context.directory)
+    document = frontmatter.split(text)
     if document.front is not None:
         return document.front, document.body
     said = frontmatter.quoted(frontmatter.description({}, context.name))

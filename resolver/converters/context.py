@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from ...capabilities.gsd_layout import released
 from ...capabilities.model import Runtime
 from .catalog import UNKNOWN, AgentProfile
 from .names import Directory, directory
@@ -23,10 +24,10 @@ class ConvertContext(Struct, frozen=True, dict=True):  # dict: for what is worke
 
     `stem` names the artifact in its pack, `name` is its final name with the prefix (`gsd-help`); both are
     empty for a payload file. `stems` are all command stems of the pack, `agents` its agent names, `version`
-    the pack's version, `catalog` what it says of its agents (`catalog.read_catalog`), `phrases` what it says
-    to hosts (`phrases.read_phrases`), `rights` what its makers let them do (`rights.read_rights`).
-    `children` are the stems that a nested layout puts below this router
-    skill, empty elsewhere.
+    the pack's version, `release` the one that rules for releases of a GSD pack go by, `catalog` what it says
+    of its agents (`catalog.read_catalog`), `phrases` what it says to hosts (`phrases.read_phrases`), `rights`
+    what its makers let them do (`rights.read_rights`). `children` are the stems that a nested layout puts
+    below this router skill, empty elsewhere.
     """
 
     runtime: Runtime
@@ -40,10 +41,15 @@ class ConvertContext(Struct, frozen=True, dict=True):  # dict: for what is worke
     children: frozenset[str] = frozenset()
     phrases: Phrases = field(default_factory=lambda: NONE)
     rights: Rights = field(default_factory=Rights)
+    release: str = ""
 
     def said(self, phrase: Phrase, otherwise: str = "", **values: str) -> str:
         """A phrase of the pack with its holes filled, or `otherwise` where the pack has it not."""
         return fill(self.phrases[phrase], **values) if phrase in self.phrases else otherwise
+
+    def since(self, release: str) -> bool:
+        """Whether the pack is of that release of GSD or a later one, or does not say."""
+        return released(self.release, f">={release}")
 
     @cached_property
     def directory(self) -> Directory:

@@ -63,7 +63,7 @@ class Dialect(Struct, frozen=True):
     whether the pack's own tool must be run by its path.
     delegates: whether a sub-agent has no name, so that its role is handed over as text. here: whether text of
     a project that names the host's own folder in the user's home means the one of the project. code: how much
-    of all this goes for program code.
+    of all this goes for program code. note: the heading under which a pack speaks to this host alone.
     """
 
     commands: Spelling = Spelling.KEEP
@@ -84,6 +84,7 @@ class Dialect(Struct, frozen=True):
     delegates: bool = False
     here: bool = True
     code: CodeWords = CodeWords.NOTHING
+    note: str = ""
 
 
 _ASK = {"AskUserQuestion": "conversational prompting"}
@@ -190,6 +191,7 @@ COPILOT = Dialect(
     neutral=True,
     file="copilot-instructions.md",
     bare=BareDirectory.EVERYWHERE,
+    note="Copilot (VS Code)",
     code=CodeWords.ALL,
 )
 ANTIGRAVITY = Dialect(
@@ -225,3 +227,5 @@ DIALECTS: Final[Mapping[TextDialect, Dialect]] = MappingProxyType(
         TextDialect.HERMES: HERMES,
     }
 )
+# The headings under which a pack speaks to one host alone.
+NOTES: Final = frozenset(d.note for d in DIALECTS.values() if d.note)

@@ -14,7 +14,7 @@ from . import dialects, names, steps
 from .context import ConvertContext
 from .delegation import delegated
 from .dialects import CodeWords
-from .speech import speak, spell
+from .speech import own_notes, speak, spell
 
 _CODE: Final = (".cjs", ".js")
 _WORKFLOW: Final = re.compile(r"(?:^|/)workflows/")
@@ -49,7 +49,7 @@ def _markdown(context: ConvertContext, path: str, text: str) -> str:
     dialect = dialects.DIALECTS[runtime.text_dialect]
     if _WORKFLOW.search(path):
         text = steps.drop_sections(text)
-    text = speak(text, dialect, context)
+    text = speak(own_notes(text, context), dialect, context)
     if runtime.host_behaviors.get("ownsClaudePaths"):
         return names.shorten_references(text, to)
     isolation = runtime.host_integration.get("dispatch", {}).get("isolation")
@@ -86,7 +86,7 @@ def _instruction_file(text: str, file: str, local: str) -> str:
 def _hook(context: ConvertContext, path: str, text: str, *, shipped: bool) -> str:
     """A hook script: the directory of the host, how its commands are spelled, the version of the pack."""
     runtime, to = context.runtime, context.directory
-    if path.endswith(_CODE) and "/lib/" not in path:
+    if path.endswith(_CODE) and (shipped or "/lib/" not in path):
         if not shipped:
             parts = (to.local,) if context.scope == Scope.LOCAL else names.segments(runtime.config_home)
             text = text.replace("'.claude'", ", ".join(f"'{p}'" for p in parts))

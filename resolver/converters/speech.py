@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace
 
-from . import names, steps
+from . import dialects, names, steps
 from .context import ConvertContext
 from .dialects import BareDirectory, Dialect, Spelling
 
@@ -55,6 +55,14 @@ def say(text: str, dialect: Dialect, context: ConvertContext) -> str:
     if rewrites := context.branding:
         text = steps.outside_facts(text, lambda part: steps.branded(part, rewrites))
     return text
+
+
+def own_notes(text: str, context: ConvertContext) -> str:
+    """Without the notes that a pack has for other hosts; releases before 1.12 left them to all."""
+    if "<runtime_note>" not in text or not context.since("1.12.0"):
+        return text
+    own = dialects.DIALECTS[context.runtime.text_dialect].note
+    return steps.without_notes(text, dialects.NOTES - {own})
 
 
 def spell(text: str, how: Spelling, stems: frozenset[str]) -> str:

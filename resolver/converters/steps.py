@@ -65,6 +65,20 @@ def _standing(pattern: re.Pattern[str], new: Callable[[re.Match[str]], str], tex
     return pattern.sub(one, text)
 
 
+_NOTE = re.compile(r"<runtime_note>(.*?)</runtime_note>", re.DOTALL)
+_HEADED = re.compile(r"(?:^|\n)[ \t]*\*\*([^*\n]+):\*\*[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*")
+
+
+def without_notes(text: str, headings: frozenset[str]) -> str:
+    """Notes to hosts without the paragraphs under `headings`; a note of which nothing is left goes."""
+
+    def kept(match: re.Match[str]) -> str:
+        left = _HEADED.sub(lambda m: "" if m[1].strip() in headings else m[0], match[1]).strip()
+        return f"<runtime_note>\n{left}\n</runtime_note>" if left else ""
+
+    return _NOTE.sub(kept, text) if "<runtime_note>" in text else text
+
+
 def drop_sections(text: str) -> str:
     """Without the marker lines around sections that a composer may leave out; their content stays."""
     return _SECTION.sub("", text) if "gsd:section" in text else text

@@ -8,10 +8,10 @@ from ...capabilities.gsd_layout import Block, load_gsd_layout
 from ...capabilities.model import Runtime
 from ...capabilities.vocabulary import PayloadPart
 from ...lockfiles.model import EditFormat, EditOp, Origin
-from ..conversion import pack_context
+from ..conversion import pack_context, release
 from ..drafts import EditDraft, SurfaceDrafts
 from ..pack import Pack
-from ..payload import release, told_text
+from ..payload import told_text
 from ..selection import Selection
 
 _MARKER = "gsd"

@@ -9,9 +9,10 @@ from ...capabilities.hook_dialects import HookDialect, dialect
 from ...capabilities.model import Runtime
 from ...capabilities.vocabulary import ConfigFileFormat, PayloadPart, Root, Scope
 from ...lockfiles.model import EditFormat, EditOp, Origin
+from ..conversion import release
 from ..drafts import EditDraft, SurfaceDrafts
 from ..pack import Pack
-from ..payload import bundled_scripts, release
+from ..payload import bundled_scripts
 from ..places import hooks_folder, hooks_root, settings_file
 from ..selection import Selection
 from .command_lines import command_line

@@ -9,9 +9,9 @@ from ...capabilities.gsd_layout import load_gsd_layout
 from ...capabilities.model import Runtime
 from ...capabilities.vocabulary import PayloadPart, Root
 from ...lockfiles.model import EditFormat, EditOp, Origin
+from ..conversion import release
 from ..drafts import EditDraft, SurfaceDrafts
 from ..pack import Pack
-from ..payload import release
 from ..places import local_folder, settings_file
 from .hook_entries import pointer
 

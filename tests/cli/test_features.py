@@ -149,7 +149,7 @@ def test_what_a_host_cannot_carry_is_left_out_there_and_told(gsd: Machine, host:
     unfit = {i for i, f in FEATURES.items() if not f.runtime_compat.admits(host)}
     out = install(gsd, host).out
     told = set(
-        re.findall(rf"^{host}: feature ([a-z-]+) is left out: [a-z-]+ does not support {host}", out, re.M)
+        re.findall(rf"^{host}: the feature ([a-z-]+) is left out: it does not support {host}", out, re.M)
     )
     assert told == unfit
     assert locked(gsd) == set(FEATURES) - unfit
@@ -161,7 +161,7 @@ def test_asked_for_by_name_it_is_an_error(gsd: Machine, host: str) -> None:
     ran = refused(gsd, host, 'enable = ["claude-orchestration"]\n')
     error = ran.data["error"]
     assert (ran.status, error["code"]) == (3, "E-FEATURE-INCOMPATIBLE")
-    assert f"claude-orchestration does not support {host}" in error["details"][0]
+    assert f"claude-orchestration cannot be used here: it does not support {host}" in error["details"][0]
     assert not (gsd.project / "gsdlock.lock").exists()
 
 
@@ -216,6 +216,7 @@ def test_the_packs_own_word_counts(gsd: Machine) -> None:
     }
     (folder / "capability.json").write_text(json.dumps(descriptor))
     out = install(gsd, "codex").out
-    assert "codex: feature mine is left out: mine does not support codex (no agents there)" in out
+    assert "codex: the feature mine is left out: it does not support codex (no agents there)" in out
+    assert 'disable = ["mine"] in [targets.codex]' in out
     gsd.ok("apply", "--allow", "high")
     assert not [p for p in gsd.tree() if "ui-phase" in p]

@@ -264,9 +264,7 @@ class _Pair:
     @property
     def texts(self) -> tuple[str | None, str | None]:
         """Both texts without paths of the run. Raises `UnicodeDecodeError` where one is not text."""
-        both = ((self.ours, self.mine), (self.theirs, self.other))
-        mine, other = (file and side.placed(file.read_bytes().decode("utf-8")) for side, file in both)
-        return mine, other
+        return _text(self.ours, self.mine), _text(self.theirs, self.other)
 
     @property
     def same_mode(self) -> bool:
@@ -277,6 +275,10 @@ class _Pair:
     def found(self, outcome: Outcome, reasons: tuple[str, ...] = (), detail: str = "") -> Finding:
         """The finding for the file as a whole."""
         return Finding(self.path, self.kind, {outcome: 1}, dict.fromkeys(reasons, 1), detail)
+
+
+def _text(side: Side, file: Path | None) -> str | None:
+    return None if file is None else side.placed(file.read_bytes().decode("utf-8"))
 
 
 _Entries = list[dict[str, Any]]

@@ -73,12 +73,17 @@ def fetched() -> Reference:
     here = f"{platform.system().lower()}-{platform.machine()}"
     if here not in PINS["node"]:
         raise Unavailable(f"no Node 24 is pinned for {here} in reference.json")
+    packages = {name: package(pin) for name, pin in PINS["installers"].items()}
+    return Reference(packages, package(PINS["node"][here]) / "bin")
+
+
+def package(pin: dict[str, str]) -> Path:
+    """The folder of one unpacked package, from the cache folder or fetched into it."""
     default = HERE.parents[1] / ".cache/conformance"
     cache = Path(os.environ.get("GSDLOCK_TEST_CACHE") or default)
     cache.mkdir(parents=True, exist_ok=True)
     with FileLock(cache / "lock"):
-        packages = {name: _package(pin, cache) for name, pin in PINS["installers"].items()}
-        return Reference(packages, _package(PINS["node"][here], cache) / "bin")
+        return _package(pin, cache)
 
 
 def _package(pin: dict[str, str], cache: Path) -> Path:

@@ -12,7 +12,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ class Absent:
 
 ABSENT: Final = Absent()
 Place = tuple[str, Any, Any]
-_READERS: Final = {
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {
     ".json": json.loads,
     ".jsonc": json.loads,
     ".toml": tomllib.loads,
@@ -47,8 +47,8 @@ def has_values(path: str) -> bool:
 def places_of(path: str, ours: str | None, theirs: str | None) -> list[Place]:
     """Every place at which either file has a value, with both values; None is a file that is not there."""
     read = _READERS[PurePosixPath(path).suffix]
-    both = (ABSENT if text is None else read(text) for text in (ours, theirs))
-    return list(places(*both))
+    mine, other = (ABSENT if text is None else read(text) for text in (ours, theirs))
+    return list(places(mine, other))
 
 
 def places(ours: Any, theirs: Any, at: str = "") -> Iterator[Place]:
@@ -60,7 +60,8 @@ def places(ours: Any, theirs: Any, at: str = "") -> Iterator[Place]:
     if _holds(dict, ours, theirs):
         for key in sorted({*_members(ours), *_members(theirs)}):
             step = key.replace("~", "~0").replace("/", "~1")
-            yield from places(*(_members(v).get(key, ABSENT) for v in (ours, theirs)), f"{at}/{step}")
+            mine, other = (_members(v).get(key, ABSENT) for v in (ours, theirs))
+            yield from places(mine, other, f"{at}/{step}")
     elif _holds(list, ours, theirs):
         for number, pair in enumerate(_paired(list(_items(ours)), list(_items(theirs)))):
             yield from places(*pair, f"{at}/{number}")
@@ -83,14 +84,18 @@ def _items(value: Any) -> Sequence[Any]:
 
 
 def _paired(ours: list[Any], theirs: list[Any]) -> Iterator[tuple[Any, Any]]:
-    keys = [[json.dumps(v, sort_keys=True, default=str) for v in side] for side in (ours, theirs)]
-    for tag, i, i_end, j, j_end in difflib.SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    keys, others = ([json.dumps(v, sort_keys=True, default=str) for v in side] for side in (ours, theirs))
+    for tag, i, i_end, j, j_end in difflib.SequenceMatcher(None, keys, others, autojunk=False).get_opcodes():
         mine, other = ours[i:i_end], theirs[j:j_end]
         if tag == "equal":
             yield from zip(mine, other, strict=True)
             continue
         for number in range(max(len(mine), len(other))):
-            yield tuple(side[number] if number < len(side) else ABSENT for side in (mine, other))  # type: ignore[misc]
+            yield _at(mine, number), _at(other, number)
+
+
+def _at(values: list[Any], number: int) -> Any:
+    return values[number] if number < len(values) else ABSENT
 
 
 def _said(value: Any, at: str) -> Any:

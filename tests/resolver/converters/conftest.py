@@ -62,6 +62,7 @@ def make_context(
         "stems": STEMS,
         "agents": frozenset(CATALOG),
         "version": "1.11.0",
+        "release": "1.11.0",
         "catalog": CATALOG,
         **more,
     }

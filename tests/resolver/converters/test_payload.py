@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from gsdlock.resolver.converters import payload_text
+from msgspec.structs import replace
 
 QUERY = 'gsd_run query config-get runtime --default claude --raw 2>/dev/null || echo "claude"'
 
@@ -102,3 +103,18 @@ def test_a_shell_hook_and_a_library_get_the_version_only(context: Any) -> None:
     source = "# {{GSD_VERSION}} '.claude' gsd:help"
     for path in ("hooks/x.sh", "hooks/lib/x.js"):
         assert payload_text(context("qwen"), path, source) == "# 1.11.0 '.claude' gsd:help"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "release", "left"),
+    [
+        ("codex", "1.14.0", False),
+        ("codex", "", False),  # a pack that does not say is taken as the newest
+        ("codex", "1.11.0", True),  # its own installer left them to all hosts
+        ("copilot", "1.14.0", True),
+    ],
+)
+def test_a_note_to_another_host_goes(context: Any, runtime: str, release: str, left: bool) -> None:
+    source = "<runtime_note>\n**Copilot (VS Code):** Ask so.\n</runtime_note>\n"
+    told = payload_text(replace(context(runtime), release=release), "gsd-core/workflows/x.md", source)
+    assert ("Ask so" in told) is left

@@ -8,6 +8,17 @@ from gsdlock.resolver.converters import steps
 STEMS = frozenset({"help", "phase", "plan-phase"})
 
 
+NOTE = "<runtime_note>\n**Copilot (VS Code):** Ask so.\nAnd so.\n\n**Text:** Ask in text.\n</runtime_note>\n"
+
+
+def test_a_note_loses_what_is_for_other_hosts() -> None:
+    others = frozenset({"Copilot (VS Code)"})
+    assert steps.without_notes(NOTE, others) == "<runtime_note>\n**Text:** Ask in text.\n</runtime_note>\n"
+    assert steps.without_notes(NOTE, frozenset()) == NOTE
+    alone = "a\n<runtime_note>\n**Copilot (VS Code):** Ask so.\n</runtime_note>\nb"
+    assert steps.without_notes(alone, others) == "a\n\nb"
+
+
 def test_section_markers_go_and_their_content_stays() -> None:
     text = 'a\n<!-- gsd:section id="x" when="flag:--auto" -->\nb\n  <!-- /gsd:section -->\nc\n'
     assert steps.drop_sections(text) == "a\nb\nc\n"
