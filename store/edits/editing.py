@@ -6,7 +6,8 @@ What to do is decided on plain data (`putting`, `taking`); how the text changes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +16,16 @@ from .document import Document
 from .putting import Putting, held, kept, walk
 from .taking import take_all
 from .text import BOM
-from .types import ABSENT, Change, Edited, Entry
+from .types import ABSENT, Change, Edited, EditFault, Entry
+
+
+@contextlib.contextmanager
+def _not_too_deep() -> Iterator[None]:
+    """Values are compared level by level, so what could just be read may still be too deep for that."""
+    try:
+        yield
+    except RecursionError as error:
+        raise EditFault("syntax", "collections are nested too deep") from error
 
 
 class DocumentEditor(Struct, frozen=True):
@@ -30,12 +40,14 @@ class DocumentEditor(Struct, frozen=True):
         meaning = self.open(data).data
         return None if meaning is ABSENT else meaning
 
+    @_not_too_deep()
     def holds(self, data: bytes | None, change: Change) -> bool:
         if data is None:
             return False
         document = self.open(data)
         return held(document, walk(document, change), change)
 
+    @_not_too_deep()
     def put(
         self,
         data: bytes | None,
@@ -52,6 +64,7 @@ class DocumentEditor(Struct, frozen=True):
         entries = [staying.get(number) or putting.put(change) for number, change in enumerate(changes)]
         return Edited(document.encode(), tuple(entries))
 
+    @_not_too_deep()
     def take(self, data: bytes | None, entries: Sequence[Entry]) -> bytes | None:
         if data is None:
             return None
