@@ -140,11 +140,11 @@ def _inspector(
 
 def entries_by_hand(session: Session, change: TargetChange) -> list[str]:
     """The entries that the user puts in, in the form of the file that they go into; none that is there."""
+    if change.next is None or not change.next.by_hand:
+        return []
     from ..store.edits.types import EditFault
     from ..store.states import disk_bytes
 
-    if change.next is None or not change.next.by_hand:
-        return []
     lines = []
     for edit in change.next.edits:
         folder = change.next.roots[edit.root]

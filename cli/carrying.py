@@ -176,12 +176,13 @@ def _settle(
 ) -> Settled:
     from ..store.gate import Resolver, UnattendedResolver, UnsafeAutoAllow, settle
     from ..store.items import Risk
-    from .terminal import TerminalResolver
 
     resolver: Resolver
     if options.unsafe_auto_allow:
         resolver = UnsafeAutoAllow(acknowledged=True, warn=tell)
     elif sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and not options.json:
+        from .terminal import TerminalResolver
+
         resolver = TerminalResolver()
     else:
         resolver = UnattendedResolver()

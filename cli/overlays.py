@@ -179,6 +179,8 @@ def _third_party(session: Session, wanted: Wanted) -> frozenset[str]:
 
 def overlay_digests(session: Session, lock: Lock) -> set[str]:
     """The blobs of the bundles that a lock pins: they stay as long as the lock is in use."""
+    if not lock.overlays:
+        return set()
     from ..store.overlays import bundle_digests
 
     return bundle_digests(session.blobs, [o.tree for o in lock.overlays])
