@@ -50,6 +50,8 @@ def judge_entries(
         for key, record in ours.items()
         if key not in wants and not editor.holds(current, record.change)
     }
+    # A value of ours that makes way for its successor is nobody else's, so it does not count as the user's.
+    making_way = {r.entry.at for key, r in ours.items() if key not in wants and _is_ours(editor, current, r)}
     held_at = {r.entry.at for r in entries if r.held and identity(r.change) not in wants}
     asked: list[WantedChange] = []
     kept: list[WantedChange] = []
@@ -61,7 +63,8 @@ def judge_entries(
         said = say(change)
         if said.ours or said.adopt:
             over.add(change.change.at)
-        holds = editor.holds(current, change.change)
+        succeeds = change.change.op is EditOp.SET_IF_ABSENT and change.change.at in making_way
+        holds = not succeeds and editor.holds(current, change.change)
         if holds:
             present.add(change.identity)
             if _is_other(editor, current, change.change):
@@ -76,6 +79,14 @@ def judge_entries(
     return Asked(
         tuple(asked), tuple(kept), tuple(drifted), frozenset(over), frozenset(present), frozenset(yours)
     )
+
+
+def _is_ours(editor: Editor, current: bytes | None, record: EntryRecord) -> bool:
+    """Whether the very value that we put in stands there."""
+    try:
+        return editor.holds(current, replace(record.change, op=EditOp.ENSURE))
+    except EditFault:
+        return False
 
 
 def _is_other(editor: Editor, current: bytes | None, change: Change) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -165,3 +166,41 @@ def test_a_partial_plan_that_would_do_something_else_is_refused(world: Any) -> N
         world.apply(world.change(None, target="one"), two, decide=denying(lambda i: i.target == "two"))
     assert caught.value.code == "E-PLAN-MOVED"
     assert "x.sh" in (world.root / "settings.json").read_text()
+
+
+def server(version: str) -> tuple[str, EditOp, str, Any]:
+    return ("settings.json", EditOp.SET_IF_ABSENT, "/hooks/server", {"command": ["serve", version]})
+
+
+def steps(items: Sequence[Item]) -> list[tuple[str, str, bool]]:
+    return [(i.op.value, i.risk.value, i.executes) for i in items]
+
+
+def version_on_disk(world: Any) -> str:
+    return str(json.loads((world.root / "settings.json").read_text())["hooks"]["server"]["command"][1])
+
+
+def test_the_next_version_of_our_own_value_is_asked_about_like_the_first(world: Any) -> None:
+    world.apply(world.wanted({}, [server("1")]))
+    result = world.apply(world.wanted({}, [server("2")]))
+    assert steps([o.item for o in result.outcomes]) == [
+        ("register-hook", "high", True),
+        ("unedit", "high", False),
+    ]
+    assert version_on_disk(world) == "2"
+
+
+def test_a_denied_next_version_leaves_the_one_that_stands(world: Any) -> None:
+    world.apply(world.wanted({}, [server("1")]))
+    result = world.apply(world.wanted({}, [server("2")]), decide=denying(lambda i: i.executes))
+    assert result.unchanged == {"host"}
+    assert version_on_disk(world) == "1"
+
+
+def test_a_value_of_the_users_in_its_place_is_no_version_of_ours(world: Any) -> None:
+    world.apply(world.wanted({}, [server("1")]))
+    path = world.root / "settings.json"
+    path.write_text(path.read_text().replace('"1"', '"mine"'))
+    result = world.apply(world.wanted({}, [server("2")]))
+    assert ("hold-back", "read-only", False) in steps([o.item for o in result.outcomes])
+    assert version_on_disk(world) == "mine"
