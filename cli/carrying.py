@@ -7,7 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 
 from .render import Outcome, plural, step_name, tell
 
@@ -144,7 +144,7 @@ def _described(
     return items if flag is None else flag(items)
 
 
-@cache
+@lru_cache(maxsize=1)  # a process has one session, but for those that run several one after the other
 def policy_of(session: Session) -> Policy:
     """The rules in force: the user's own file first, then the project's. Their warnings are told once.
 
