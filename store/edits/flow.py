@@ -206,17 +206,24 @@ def remove(flow: Flow, index: int, syntax: Syntax, inner: Sequence[str] | None =
         left, after = item.lead if follower else "", ""
     else:
         left = above + "".join((own or " ") + comment for comment in inner) + remark
-        if inner and inner[-1].startswith(syntax.line_comment) and not _has_line_end(after + remark):
-            left += "\n"
     del flow.items[index]
+    eol = end_of_line_in(item.lead) or "\n"
     if follower is not None:
-        follower.lead = left + after
+        follower.lead = _closed(left + after, syntax, eol)
     elif item.comma or index == 0:
-        flow.tail = left + after
+        flow.tail = _closed(left + after, syntax, eol)
     else:
         before = flow.items[-1]
-        flow.tail = before.trail + left + after
+        flow.tail = _closed(before.trail + left + after, syntax, eol)
         before.trail, before.comma = "", False
+
+
+def _closed(trivia: str, syntax: Syntax, eol: str) -> str:
+    """`trivia` with an end of line where a comment at its end would swallow what follows."""
+    comments = syntax.comments(trivia)
+    if not comments or not comments[-1].startswith(syntax.line_comment):
+        return trivia
+    return trivia + eol if trivia.rstrip(" \t").endswith(comments[-1].rstrip(" \t")) else trivia
 
 
 def end_of_line_in(trivia: str) -> str | None:

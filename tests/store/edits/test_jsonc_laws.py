@@ -171,6 +171,7 @@ def test_any_history(history: Any, document: tuple[Any, bytes | None], draw: st.
 
 @MANY
 @given(documents(), changes, st.integers(0, 2**16))
+@example(({"a": {}}, b'{ // x\r\n"a": { },} '), OURS[:1], 2)
 def test_a_comment_on_any_line_outlives_us(
     laws: Any, document: tuple[Any, bytes | None], wanted: list[Change], where: int
 ) -> None:
