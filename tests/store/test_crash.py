@@ -39,6 +39,21 @@ class Unflushed(RealFileSystem):
         return True
 
 
+class OnlyRename(Unflushed):
+    """A disk without hard links and without any flag of a rename, as FAT and some network ones are."""
+
+    def exchange(self, parent: int, name: str, other_parent: int, other_name: str) -> bool:
+        return False
+
+    def link(self, parent: int, name: str, to_parent: int, to_name: str) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM), to_name)
+
+    def rename_new(self, parent: int, name: str, to_parent: int, to_name: str) -> None:
+        if self.lstat(to_parent, to_name) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), to_name)
+        self.rename(parent, name, to_parent, to_name)
+
+
 MINE = '{\n  "model": "opus" // mine\n}\n'
 
 
@@ -189,7 +204,7 @@ def scene(tmp_path: Path, world: Any) -> Callable[[str], tuple[Scene, Callable[[
 
 
 def counted(world: Any, do: Callable[[Any], Any], methods: Collection[str]) -> int:
-    fs = Faulty(Unflushed(), at=0, methods=methods)
+    fs = Faulty(world.fs, at=0, methods=methods)
     do(world.using(fs))
     return fs.calls
 
@@ -209,7 +224,7 @@ def killed(world: Any, do: Callable[[Any], Any], at: int) -> bool:
     if child == 0:  # pragma: no cover - the child ends here, one way or another
         try:
             die = lambda: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
-            fs = Faulty(Unflushed(), at, methods=CHANGING | FLUSHING, instead=die, torn=True)
+            fs = Faulty(world.fs, at, methods=CHANGING | FLUSHING, instead=die, torn=True)
             do(world.using(fs))
         finally:
             os._exit(3)
@@ -260,6 +275,18 @@ def test_killed_while_recovering_the_next_one_gets_there(name: str, scene: Any) 
             assert finished(world) in (old, new), f"killed before {at}, and again before {again}"
             if not died:
                 break
+
+
+@pytest.mark.parametrize("name", ["install beside the user's settings", "upgrade", "leave", "go back"])
+def test_killed_on_a_disk_that_can_only_rename(name: str, scene: Any) -> None:
+    stage, do = scene(name)
+    stage.world = stage.world.using(OnlyRename())
+    old, new, changes = both_ends(stage, do, CHANGING | FLUSHING)
+    for at in range(1, changes + 1):
+        world = stage.again()
+        assert killed(world, do, at), f"change {at} of {changes} did not come"
+        recover(world.store)
+        assert finished(world) in (old, new), f"killed before change {at}: neither old nor new"
 
 
 ERRORS = [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EMFILE]
