@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _OBJECTS_A_SWEEP = 200_000
 """How many new objects start a search for cycles. What a command makes lives until its end, so a search finds
-nothing, and at Python's own 700 it is a fifth of all work."""
+nothing: at Python's own 700 it took 65 of the 1,817 million instructions of a full apply."""
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..capabilities.canonical import is_digest
 from ..capabilities.errors import input_error
 from ..capabilities.tables import Table
-from .file_blocks import MARK, without_files
+from .file_blocks import FILE, MARK, ROOT, without_files
 from .model import (
     Edit,
     EditFormat,
@@ -26,8 +26,8 @@ from .model import (
 )
 from .versions import check_version, conflict_line
 
-_FILE_LINE = re.compile(r"(sha256:[0-9a-f]{64}) (0644|0755) (0|[1-9][0-9]{0,11})( fill)?")
-_KEY = re.compile(r"([a-z][a-z0-9-]*):(.+)", re.DOTALL)
+_FILE = re.compile(FILE)
+_KEY = re.compile(rf"{ROOT}:(.+)", re.DOTALL)
 _MOST_BYTES = 64 * 1024 * 1024
 
 
@@ -136,7 +136,7 @@ def _placements(files: Table) -> tuple[Placement, ...]:
     placements = []
     for key in files.names():
         line = files.string(key)
-        match, parts = _FILE_LINE.fullmatch(line), _KEY.fullmatch(key)
+        match, parts = _FILE.fullmatch(line), _KEY.fullmatch(key)
         if match is None or parts is None:
             files.fault(key, "must read root:path = sha256:<hex> <mode> <size>")
             continue

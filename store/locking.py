@@ -2,7 +2,7 @@
 
 On POSIX this is `flock`, by the protocol of the library filelock (an exclusive lock on a file that stays in
 place), so either sees the other. The library itself is used where the system or the file system has no flock:
-to load it takes a tenth of a whole apply, and what it does there is one system call.
+to load it took a fourteenth of a whole apply, and what it does there is one system call.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import pytest
 from gsdlock.capabilities.canonical import canonical_json
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 
 def plain(value: Any) -> bytes:
@@ -33,6 +34,16 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_bytes_are_those_of_the_standard_encoder(value: Any) -> None:
     assert canonical_json(value) == plain(value)
+
+
+@given(VALUES)
+def test_bytes_made_before_stand_for_what_they_say(value: Any) -> None:
+    made = Raw(canonical_json(value))
+    assert canonical_json({"b": made, "a": [made]}) == plain({"b": value, "a": [value]})
+
+
+def test_bytes_made_before_stand_for_what_they_say_beside_what_the_fast_encoder_does_not_know() -> None:
+    assert canonical_json({"b": Raw(b'{"x":1}'), "a": Text("t")}) == plain({"b": {"x": 1}, "a": "t"})
 
 
 def test_every_character_is_written_alike() -> None:

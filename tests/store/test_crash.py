@@ -19,24 +19,11 @@ import pytest
 from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.lockfiles.model import EditOp
 from gsdlock.store.filesystem_decorators import CHANGING, FLUSHING, Faulty
-from gsdlock.store.filesystem_posix import RealFileSystem
 from gsdlock.store.journal import Journals
 from gsdlock.store.recovery import recover
 from gsdlock.store.restore import going_back
 
-
-class Unflushed(RealFileSystem):
-    """A killed process loses nothing that the system has already been told; so nothing need be flushed here,
-    only the order of the calls is what it is. (What a power cut loses is another question.)"""
-
-    def flush_file(self, parent: int, name: str) -> None:
-        pass
-
-    def flush_dir(self, handle: int) -> None:
-        pass
-
-    def flush_all(self, handle: int) -> bool:
-        return True
+from .unflushed import Unflushed
 
 
 class OnlyRename(Unflushed):

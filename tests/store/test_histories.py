@@ -17,27 +17,17 @@ import yaml
 from gsdlock.capabilities.canonical import sha256_digest
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.choices import PreflightError
-from gsdlock.store.filesystem_posix import RealFileSystem
 from gsdlock.store.restore import going_back
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from .unflushed import Unflushed
+
 PATHS = ["a.md", "skills/x/SKILL.md", "skills/x/run.sh", "skills/y/SKILL.md", "deep/er/z.md"]
 TARGETS = ["one", "two"]
 SHM = "/dev/shm"
 COMMANDS = ["ours-a", "ours-b", "ours-c"]
-
-
-class Unflushed(RealFileSystem):
-    def flush_file(self, parent: int, name: str) -> None:
-        pass
-
-    def flush_dir(self, handle: int) -> None:
-        pass
-
-    def flush_all(self, handle: int) -> bool:
-        return True
 
 
 @dataclass(frozen=True)

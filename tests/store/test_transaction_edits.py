@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,33 +16,7 @@ from gsdlock.store.items import Item
 from gsdlock.store.restore import going_back
 from gsdlock.store.wanted import Objection
 
-MINE = """{
-    // my own
-    "model": "opus",
-    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "chime"}]}]},
-}
-"""
-
-
-def hook(command: str, event: str = "Stop") -> tuple[str, EditOp, str, Any]:
-    value = {"hooks": [{"type": "command", "command": command}]}
-    return ("settings.json", EditOp.APPEND_UNIQUE, f"/hooks/{event}", value)
-
-
-def server(name: str, command: str, op: EditOp = EditOp.ENSURE) -> tuple[str, EditOp, str, Any]:
-    return ("settings.json", op, f"/mcpServers/{name}", {"command": command})
-
-
-def settings(world: Any, text: str = MINE) -> Path:
-    world.root.mkdir(exist_ok=True)
-    path: Path = world.root / "settings.json"
-    path.write_text(text)
-    return path
-
-
-def ops(result: Any) -> list[str]:
-    return [o.item.op.value for o in result.outcomes]
-
+from .settings_file import MINE, hook, ops, server, settings
 
 # -- coming and going ------------------------------------------------------------------------------------
 
