@@ -43,18 +43,19 @@ def changes_of(session: Session, lock: Lock, *, by_hand: bool = False) -> list[T
 def wanted_target(session: Session, entry: TargetEntry, target: Target, *, by_hand: bool) -> Wanted:
     """One target of the lock met with the folders and tools of this machine."""
     from ..capabilities.homes import resolve_roots
+    from ..store.checkouts import checkouts
     from ..store.tools import find_tools
     from ..store.wanted import wanted_from_lock
 
     manifest, environment = session.manifest, session.environment
     runtime = session.registry.runtime(target.runtime)
     roots = resolve_roots(runtime, target.scope, environment, manifest.folder, os.path.exists)
-    guard = "" if manifest.of_user else manifest.folder
+    guards = () if manifest.of_user else (manifest.folder, *checkouts(manifest.folder, environment.home))
     return wanted_from_lock(
         target,
         session.blobs,
         roots=roots.paths,
-        tools=find_tools(target.tools, environment, guard),
+        tools=find_tools(target.tools, environment, guards),
         home=environment.home,
         installation=manifest.name,
         manifest=manifest.path,

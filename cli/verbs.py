@@ -22,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "gc": ("gc", "delete stored content that nothing names"),
     "config": ("config", "list the settings in force and where they come from"),
     "runtimes": ("runtimes", "list the hosts that can be installed into"),
+    "lanes": ("lanes", "list the review lanes that can run on this machine"),
     "overlay": ("overlay", "read, consent to and use third-party capabilities"),
     "import": ("import_", "take over what the reference installer (npx) put in"),
     "features": ("features", "list the features of the packs and where they are active"),

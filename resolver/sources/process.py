@@ -12,6 +12,7 @@ from .base import Completed
 
 if TYPE_CHECKING:
     import subprocess
+    from threading import Thread
 
 _CHUNK = 1 << 16
 _KEPT_ERRORS = 1 << 16
@@ -38,15 +39,23 @@ class SystemProcesses:
         timeout: float,
         limit: int,
         stdin: bytes = b"",
+        executable: str | None = None,
+        alone: bool = False,
     ) -> Completed:
         """See `ProcessRunner.run`. The program gets a session of its own, so it has no terminal to ask on,
-        and on a timeout, too much output or an interrupt it goes with all that it started."""
+        and on a timeout, too much output or an interrupt it goes with all that it started.
+
+        `executable` is the file that is started under the name `argv[0]`. `alone`: what is wanted is what it
+        says; as soon as nobody holds its output any more, it goes with all that it started, and a descendant
+        that holds it longer than `timeout` is a timeout. Its status then says nothing.
+        """
         import subprocess
         import threading
 
         try:
             process = subprocess.Popen(
                 list(argv),
+                executable=executable,
                 cwd=cwd,
                 env=dict(env),
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
@@ -91,7 +100,7 @@ class SystemProcesses:
         for thread in threads:
             thread.start()
         try:
-            status = process.wait(timeout)
+            status = _last_word(process, threads, timeout) if alone else process.wait(timeout)
         except subprocess.TimeoutExpired:
             _end(process)
             raise _failure(
@@ -109,6 +118,22 @@ class SystemProcesses:
         if too_much.is_set():
             raise _failure("E-PROCESS-OUTPUT", argv, f"wrote more than {limit} bytes", "Use a smaller pack.")
         return Completed(status, bytes(out), bytes(err))
+
+
+def _last_word(process: subprocess.Popen[bytes], threads: Sequence[Thread], timeout: float) -> int:
+    """Wait until nobody holds the output, then end what is left of the session. Before the program is waited
+    for, its id is nobody else's: so only what it started can be hit."""
+    import subprocess
+    import time
+
+    until = time.monotonic() + timeout
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    if any(thread.is_alive() for thread in threads):
+        raise subprocess.TimeoutExpired(process.args, timeout)
+    if process.returncode is None:
+        _end(process)
+    return process.wait()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

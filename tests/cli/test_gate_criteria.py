@@ -311,7 +311,27 @@ def test_38_a_record_holds_no_path_of_the_home(starter: Machine) -> None:
 # -- what is named and what is not ---------------------------------------------------------------------------
 
 
-def test_45_what_is_named_must_be_there_and_the_rest_is_silent(
+def test_45_a_named_lane_must_be_there_and_the_others_are_silent(machine: Machine) -> None:
+    """Nobody is told of what was not asked for; what was asked for by name and is not there is an error.
+    `test_lanes` has every kind of probe and every way in which a lane can be missing."""
+    folder = machine.root / "bin"
+    folder.mkdir()
+    (folder / "claude").write_text("#!/bin/sh\n")
+    for path in (folder, folder / "claude"):
+        path.chmod(0o755)
+    machine.variables["PATH"] = str(folder)
+    ran = machine.ok("lanes", "--json")
+    told = [row["slug"] for row in ran.data["lanes"] if row["transport"] == "spawn"]
+    assert told == ["claude"] and ran.err == ""
+    machine.ok("lanes", "claude")
+    ran = machine.run("lanes", "claude", "codex", "kimi-code")
+    assert ran.status == 7 and "E-LANE-UNAVAILABLE" in ran.err and ran.out == ""
+    assert "codex is not on PATH" in ran.err and "kimi is not on PATH" in ran.err
+    ran = machine.run("lanes", "claud")
+    assert ran.status == 3 and "E-LANE-UNKNOWN" in ran.err and "did you mean claude?" in ran.err
+
+
+def test_hosts_and_interpreters_that_are_named_must_be_there_and_the_rest_is_silent(
     machine: Machine, make_pack: PackMaker
 ) -> None:
     """Hosts are looked for in silence; one that is named and an interpreter that is needed must be there."""

@@ -218,8 +218,8 @@ def test_the_exit_statuses_are_those_of_the_program() -> None:
     from gsdlock.capabilities.errors import Exit
 
     stated = {int(n) for n in re.findall(r"^\| (\d+) \|", section("Exit statuses"), re.MULTILINE)}
-    # 7 is kept for host checks, which no verb makes; 130 is an interruption, as shells tell it.
-    assert stated == {v for k, v in vars(Exit).items() if k.isupper()} - {Exit.HOST} | {130}
+    # 130 is an interruption, as shells tell it.
+    assert stated == {v for k, v in vars(Exit).items() if k.isupper()} | {130}
 
 
 ADVICE = re.compile(r"`gsdlock ([a-z]+)|\b(?:Run|run|with|See|see|Make one with|Make it:) gsdlock ([a-z]+)")

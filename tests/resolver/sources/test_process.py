@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,84 @@ def test_what_a_program_started_goes_with_it(tmp_path: Path, refused: Refused) -
     pid = int((tmp_path / "pid").read_text())
     while alive(pid):
         time.sleep(0.01)
+
+
+def test_a_program_is_started_under_the_name_that_it_is_called_by(tmp_path: Path) -> None:
+    done = SystemProcesses().run(
+        ["called", "-c", "echo $0"],
+        executable="/bin/sh",
+        cwd=str(tmp_path),
+        env={},
+        timeout=60,
+        limit=99,
+    )
+    assert done.out == b"called\n"
+
+
+START = (
+    "import os, subprocess, sys\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(86400)'], {how})\n"
+    "open('pid', 'w').write(str(child.pid))\n"
+    "print('said', flush=True)\n"
+)
+SILENT = "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"
+
+
+def until_it_started(folder: Path) -> Iterator[float]:
+    """Longer and longer timeouts until the program got as far as to write its child's id: it is no matter of
+    how fast this machine is."""
+    for timeout in (1, 8, 64):
+        yield timeout
+        if (folder / "pid").exists() and (folder / "pid").read_text():
+            return
+
+
+def ended(folder: Path) -> bool:
+    """Whether the child ends; a minute is a guard against hanging, the child itself would run for a day."""
+    pid = int((folder / "pid").read_text())
+    for _ in range(600):
+        if not alive(pid):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_alone_what_a_program_started_goes_when_it_ends(tmp_path: Path) -> None:
+    """What a program leaves behind in silence is nothing that whoever only asked for its help wanted."""
+    assert python(START.format(how=SILENT), tmp_path, alone=True).out == b"said\n"
+    assert ended(tmp_path)
+
+
+def test_alone_a_program_that_hangs_goes_with_what_it_started(tmp_path: Path, refused: Refused) -> None:
+    """Criterion 53, for a probe: the program and its child are gone, and nothing else."""
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        code = START.format(how="") + "import time; time.sleep(600)"
+        for timeout in until_it_started(tmp_path):
+            with refused("E-PROCESS-TIMEOUT"):
+                python(code, tmp_path, timeout=timeout, alone=True)
+        assert ended(tmp_path) and bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_alone_a_descendant_that_holds_the_output_is_a_timeout(tmp_path: Path, refused: Refused) -> None:
+    """Criterion 55: it left the session, so nothing can end it; nobody waits for it either."""
+    for timeout in until_it_started(tmp_path):
+        with refused("E-PROCESS-TIMEOUT"):
+            python(START.format(how="start_new_session=True"), tmp_path, timeout=timeout, alone=True)
+    pid = int((tmp_path / "pid").read_text())
+    assert alive(pid)
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_alone_too_much_output_ends_the_program(tmp_path: Path, refused: Refused) -> None:
+    """Criterion 54: it is not kept, and the program is not left with a full pipe."""
+    with refused("E-PROCESS-OUTPUT", "1000 bytes"):
+        python("import sys\nwhile True: sys.stdout.write('x' * 1000)", tmp_path, limit=1000, alone=True)
+    noisy = "import sys; sys.stderr.write('x' * (4 << 20)); print('said')"
+    assert python(noisy, tmp_path, alone=True).out == b"said\n"
 
 
 def alive(pid: int) -> bool:
