@@ -16,7 +16,7 @@ SHA256_PREFIX = "sha256:"
 def canonical_json(value: Any) -> bytes:
     """`value` (dict with string keys, list, tuple, str, int, bool, None) as canonical JSON bytes.
 
-    A `Raw` in it holds bytes that this function made, and stands for what they say.
+    A `Raw` in it holds bytes that this function or `plain_json` made, and stands for what they say.
     Raises `TypeError` for a float, a non-string key or any other type.
     """
     from msgspec.json import encode
@@ -28,11 +28,24 @@ def canonical_json(value: Any) -> bytes:
         import json
 
         return json.dumps(
-            value, default=_unpacked, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+            value, default=unpacked, sort_keys=True, separators=(",", ":"), ensure_ascii=False
         ).encode("utf-8")
 
 
-def _unpacked(value: Raw) -> Any:
+def plain_json(value: Any) -> Any:
+    """`value` as a part of canonical JSON, for long rows that our own typed code puts together of nothing but
+    what `canonical_json` takes: whoever calls this vouches for it, and it is not looked through again. What
+    only the slow way can take (a name that is no UTF-8) stays as it is."""
+    from msgspec.json import encode
+
+    try:
+        return Raw(encode(value, order="sorted"))
+    except (TypeError, ValueError):
+        return value
+
+
+def unpacked(value: Raw) -> Any:
+    """What the bytes in a `Raw` say, for `json.dumps`."""
     import json
 
     return json.loads(bytes(value))

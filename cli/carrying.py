@@ -213,21 +213,20 @@ class _Receipts:
     def plan(self, settled: Settled) -> None:
         from ..store.faults import io_at
         from ..store.journal import Journals
-        from ..store.ledger import open_ledger
+        from ..store.ledger import may_know, open_with_plan
 
         store = self._session.store
         with io_at("cannot write in", store.state):
             Journals(store.fs, store.state).announce(self.id)
-        ledger = None
         try:
-            ledger = open_ledger(store.fs, store.state, store.now)
-            self.messages += ledger.messages
-            ledger.record_plan(self.id, settled.items, settled.decisions)
+            ledger = open_with_plan(
+                store.fs, store.state, store.now, self.id, settled.items, settled.decisions
+            )
         except BaseException:
-            if ledger is not None:
-                ledger.close()
-            self._withdraw()
+            if not may_know(store.fs, store.state, self.id):  # else the next command says what came of it
+                self._withdraw()
             raise
+        self.messages += ledger.messages
         self._ledger = ledger
         for item, decision in zip(settled.items, settled.decisions, strict=True):
             if decision.allow:  # two items of a key (it leaves one folder, comes into another) are one here

@@ -217,9 +217,11 @@ def _asked(options: argparse.Namespace, disclosure: Disclosure, attended: bool) 
             details=lines_of(disclosure),
             whole=True,
         )
+    from .terminal import read_line
+
     for line in lines_of(disclosure):
         tell(line)
-    return "terminal" if confirmed(tell, _read_line, sorted(disclosure.overlay.tree.files)) else ""
+    return "terminal" if confirmed(tell, read_line, sorted(disclosure.overlay.tree.files)) else ""
 
 
 def confirmed(write: Callable[[str], None], read: Callable[[], str], files: Sequence[str]) -> bool:
@@ -234,10 +236,3 @@ def confirmed(write: Callable[[str], None], read: Callable[[], str], files: Sequ
             case "l" | "list":
                 for path in files:
                     write(f"  {path}")
-
-
-def _read_line() -> str:
-    line = sys.stdin.readline()
-    if not line:
-        raise KeyboardInterrupt
-    return line

@@ -23,7 +23,7 @@ class TerminalResolver:
     def __init__(
         self, read: Callable[[], str] | None = None, write: Callable[[str], None] | None = None
     ) -> None:
-        self._read = read or _read_line
+        self._read = read or read_line
         self._write = write or _write_line
 
     def settle(self, asks: Sequence[Ask]) -> Sequence[Answer]:
@@ -70,11 +70,37 @@ def _folder(key: str) -> str:
     return f"{root}:{path.split('/')[0]}" + ("/" if "/" in path else "")
 
 
-def _read_line() -> str:
+def read_line() -> str:
+    """The next line that is typed. The end of input is an interruption, and a signal that comes while we wait
+    is never overslept."""
+    if sys.platform != "win32" and sys.stdin.isatty():
+        _wait_for_input()
     line = sys.stdin.readline()
     if not line:
         raise KeyboardInterrupt
     return line
+
+
+def _wait_for_input() -> None:
+    """Wait for a line or a signal. One that comes after the interpreter looked for signals, and before the
+    system waits for the terminal, would else be noticed at the next key only."""
+    import os
+    import select
+    import signal
+
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    former = signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    try:
+        while True:
+            ready, _, _ = select.select([sys.stdin, woken], [], [])  # what a handler raises leaves this loop
+            if sys.stdin in ready:
+                return
+            os.read(woken, 512)
+    finally:
+        signal.set_wakeup_fd(former)
+        os.close(woken)
+        os.close(waking)
 
 
 def _write_line(line: str) -> None:

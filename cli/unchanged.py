@@ -41,11 +41,13 @@ def note_in_order(session: Session) -> None:
     """
     import contextlib
 
+    from ..store.collect import registration_path
     from ..store.unchanged import note_unchanged, watched
     from .installed import generations_of
 
     store = session.store
-    paths: list[str] = []
+    # With it, an apply writes a registration anew that the power or somebody else took.
+    paths = [registration_path(store.state, session.lock_path)]
     absent: list[str] = []
     generations = generations_of(session, as_written=True)
     if any(generation.partial for generation in generations):

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from ..capabilities.canonical import canonical_json, sha256_digest
+from ..capabilities.canonical import canonical_json, plain_json, sha256_digest
 
 LOCK_VERSION = 1
 OVERLAY_PREFIX = "overlay:"
@@ -214,7 +214,8 @@ def target_bytes(target: Target) -> bytes:
 
     Remembered for some targets, since a command asks for it again and again.
     """
-    return canonical_json(target_data(target))
+    data = target_data(target)
+    return canonical_json(data | {"files": plain_json(data["files"])})
 
 
 def plan_data(lock: Lock) -> dict[str, Any]:

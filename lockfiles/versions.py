@@ -5,18 +5,20 @@ So a lock of a later gsdlock is refused for what it is, not for whatever in it w
 
 from __future__ import annotations
 
-import re
-
 from ..capabilities.errors import GsdlockError, input_error, shown
 from .model import LOCK_VERSION
 
-_VERSION_LINE = re.compile(r"[ \t]*(?:lock-version|\"lock-version\"|'lock-version')[ \t]*=[ \t]*([^#\r\n]*)")
-_CONFLICT = re.compile(r"(?m)^(<{7}|>{7}|\|{7}|={7})( |$)")
+_SPELLINGS = ("lock-version", '"lock-version"', "'lock-version'")
+_MARKERS = ("<<<<<<<", ">>>>>>>", "|||||||", "=======")
 
 
 def conflict_line(text: str) -> int:
     """The line (from 1) of the first merge conflict marker in `text`, 0 where there is none."""
-    match = _CONFLICT.search(text)
+    if not any(marker in text for marker in _MARKERS):
+        return 0
+    import re
+
+    match = re.search(r"(?m)^(<{7}|>{7}|\|{7}|={7})( |$)", text)
     return text.count("\n", 0, match.start()) + 1 if match else 0
 
 
@@ -29,7 +31,7 @@ def check_version(text: str, where: str) -> int:
     raw = _version_text(text)
     if raw is None:
         raise _bad("E-LOCK-VERSION-MISSING", f"{where} has no lock-version", where)
-    if not re.fullmatch(r"\+?[0-9](_?[0-9])*", raw) or int(raw) < 1:
+    if not _is_whole(raw) or int(raw) < 1:
         raise _bad(
             "E-LOCK-VERSION-TYPE", f"{where}: lock-version must be a whole number, not {shown(raw)}", where
         )
@@ -46,13 +48,19 @@ def check_version(text: str, where: str) -> int:
 
 def _version_text(text: str) -> str | None:
     """The raw value of the top-level key, from the lines before the first table header."""
-    for line in text.removeprefix("\ufeff").splitlines():
+    tables = text.find("\n[")
+    for line in text[: tables if tables >= 0 else None].removeprefix("\ufeff").splitlines():
         if line.lstrip().startswith("["):
             return None
-        match = _VERSION_LINE.match(line)
-        if match:
-            return match.group(1).strip()
+        key, equals, value = line.partition("=")
+        if equals and key.strip(" \t") in _SPELLINGS:
+            return value.partition("#")[0].strip()
     return None
+
+
+def _is_whole(text: str) -> bool:
+    """Whether `text` is a whole number as TOML spells it in decimal."""
+    return all(part.isascii() and part.isdigit() for part in text.removeprefix("+").split("_"))
 
 
 def _bad(code: str, what: str, where: str) -> GsdlockError:

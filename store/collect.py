@@ -22,6 +22,7 @@ from .recovery import recover_locked
 from .statefiles import DamagedError, list_folder, read_whole, remove_file, seal, unseal, write_whole
 from .store import Store
 
+_LOCKS = "locks"
 GRACE = 3600
 """Seconds for which a blob stays though nothing names it."""
 
@@ -60,14 +61,20 @@ def registration_name(path: str) -> str:
     return f"{hashlib.sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
 
 
+def registration_path(state: str, path: str) -> str:
+    """The full path of the registration of the lock at `path` in a state folder."""
+    return f"{state}/{_LOCKS}/{registration_name(path)}"
+
+
 def register(store: Store, path: str, digests: Iterable[str]) -> None:
     """Remember that the lock at `path` (full) is in use and names `digests`. Nothing is written where that is
-    known already. Raises E-IO-…."""
+    known already. It is not flushed: what the power takes of it the next apply writes again, and what the
+    generations need they name themselves. Raises E-IO-…."""
     record = {"path": path, "digests": sorted(set(digests))}
     data, name = seal(record), registration_name(path)
     with io_at("cannot note the lock in", _folder(store)):
         if read_whole(store.fs, _folder(store), name) != data:
-            write_whole(store.fs, _folder(store), name, data)
+            write_whole(store.fs, _folder(store), name, data, flush=False)
 
 
 def forget(store: Store, path: str) -> None:
@@ -165,4 +172,4 @@ def _spare(store: Store, roots: Collection[str], grace: int) -> list[tuple[str, 
 
 
 def _folder(store: Store) -> str:
-    return f"{store.state}/locks"
+    return f"{store.state}/{_LOCKS}"

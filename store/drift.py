@@ -61,6 +61,8 @@ class Fate(StrEnum):
     MODE = "mode"
     OBSTRUCTED = "obstructed"
 
+    __hash__ = str.__hash__  # without the detour through `Enum`
+
     @property
     def refused(self) -> bool:
         """Whether this is a problem, not a step."""

@@ -165,19 +165,21 @@ def reason(error: OSError) -> str:
     return error.strerror or (os.strerror(error.errno) if error.errno else type(error).__name__)
 
 
-def open_private(fs: FileSystem, path: str) -> int:
-    """A handle of one of our own folders, made with mode 0700 (and so its missing parents) if need be."""
+def open_private(fs: FileSystem, path: str, *, flush: bool = True) -> int:
+    """A handle of one of our own folders, made with mode 0700 (and so its missing parents) if need be.
+    Without `flush` the caller sees to it that what is made lasts, or nothing depends on it."""
     try:
         return fs.open_root(path)
     except FileNotFoundError:
         above, name = os.path.split(path.rstrip("/"))
         if not name:
             raise
-    parent = open_private(fs, above)
+    parent = open_private(fs, above, flush=flush)
     try:
         try:
             fs.make_dir(parent, name, 0o700)
-            fs.flush_dir(parent)
+            if flush:
+                fs.flush_dir(parent)
         except FileExistsError:
             pass  # another process was quicker, or a dangling link, which the next line finds
         return fs.open_root(path)
@@ -185,15 +187,6 @@ def open_private(fs: FileSystem, path: str) -> int:
         raise OSError(errno.ENOENT, "a link there leads nowhere", path) from None
     finally:
         fs.close(parent)
-
-
-def flush_files(fs: FileSystem, folder: int, names: list[str]) -> None:
-    """Make `names` in `folder` last, and the folder itself. Many files go in one system-wide flush."""
-    if len(names) > FLUSH_ONE_BY_ONE and fs.flush_all(folder):
-        return
-    for name in names:
-        fs.flush_file(folder, name)
-    fs.flush_dir(folder)
 
 
 FLUSH_ONE_BY_ONE = 16

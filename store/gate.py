@@ -25,14 +25,14 @@ from msgspec import Struct
 
 from ..capabilities.errors import Exit, GsdlockError, refused, shown, usage_error
 from .items import Decision, Item, Risk
-from .policy import Action, Policy, Verdict, verdict
+from .policy import Action, Policy, Verdict, matched, verdict
 
 CONFINEMENT = "confinement"
 UNSAFE_STAMP = "UNSAFE-AUTO-ALLOW(no-frontend-attached)"
 
 _RULE = r"(?:project/)?[a-z0-9][a-z0-9._-]{0,63}"
 _WHO = r"[A-Za-z0-9][A-Za-z0-9().-]{0,63}"
-_DECIDED_BY = re.compile(
+_DECIDED_BY = (
     rf"policy:{_RULE}(?:\+resolver:{_WHO})?"
     rf"|flag:--allow (?:{'|'.join(r.value for r in Risk)})"
     r"|hook-veto:[a-z0-9][a-z0-9-]{0,63}"
@@ -171,7 +171,16 @@ def judge(
     questions only: what a rule denies stays denied.
     """
     rising = sorted(allow)
-    return tuple(_judge(item, policy, rising, veto) for item in items)
+    # What a rule can name of an item decides, and hundreds of items are alike in it.
+    known: dict[tuple[str, ...], tuple[Verdict, Decision | None]] = {}
+    found: list[Judged] = []
+    for item in items:
+        alike = matched(item)
+        said = known.get(alike)
+        if said is None:
+            said = known[alike] = _judge(item, policy, rising, veto)
+        found.append(Judged(item, *said))
+    return tuple(found)
 
 
 def settle(
@@ -229,18 +238,19 @@ def grouped(asks: Sequence[Ask]) -> tuple[AskGroup, ...]:
 
 def is_decided_by(text: str) -> bool:
     """Whether `text` follows the grammar of `decided_by`."""
-    return _DECIDED_BY.fullmatch(text) is not None
+    return re.fullmatch(_DECIDED_BY, text) is not None
 
 
-def _judge(item: Item, policy: Policy, allow: Sequence[Risk], veto: Veto | None) -> Judged:
+def _judge(
+    item: Item, policy: Policy, allow: Sequence[Risk], veto: Veto | None
+) -> tuple[Verdict, Decision | None]:
     spoken = verdict(policy, item)
     if veto is not None:
-        return Judged(item, spoken, Decision(False, f"hook-veto:{veto.name}"))
+        return spoken, Decision(False, f"hook-veto:{veto.name}")
     if spoken.action is not Action.ASK:
-        return Judged(item, spoken, Decision(spoken.action is Action.ALLOW, spoken.decided_by))
+        return spoken, Decision(spoken.action is Action.ALLOW, spoken.decided_by)
     flag = next((risk for risk in allow if item.risk <= risk), None)
-    decision = None if flag is None else Decision(True, f"flag:--allow {flag.value}")
-    return Judged(item, spoken, decision)
+    return spoken, None if flag is None else Decision(True, f"flag:--allow {flag.value}")
 
 
 def _answers(resolver: Resolver, asks: Sequence[Ask]) -> Sequence[Answer]:

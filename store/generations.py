@@ -8,7 +8,9 @@ not finish. Damage is named, never worked around: losing a record must not make 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 
+from ..capabilities.canonical import plain_json
 from ..capabilities.errors import GsdlockError, input_error, missing, shown
 from .faults import io_at
 from .filesystem import FileSystem
@@ -118,10 +120,26 @@ class Generations:
 
     def write(self, generation: Generation, *, flush: bool = True) -> None:
         """Write a generation file; it counts only once `point` names it. Raises `OSError`."""
-        data = seal(generation_data(generation))
+        record = generation_data(generation)
+        record |= {part: plain_json(record[part]) for part in ("files", "decisions")}
         name = f"{generation.number}.json"
-        write_whole(self._fs, self.folder(generation.slug), name, data, flush=flush)
+        write_whole(self._fs, self.folder(generation.slug), name, seal(record), flush=flush)
         self._written[generation.slug] = generation
+
+    def flush(self, slug: str, number: int, flushed: Collection[int]) -> None:
+        """A generation file written without flush lasts when this returns, with every folder on its way.
+        `flushed` are the devices of file systems that were flushed since. Raises `OSError`."""
+        folder, name = self.folder(slug), f"{number}.json"
+        for path in (folder, f"{self.state}/targets/{slug}", f"{self.state}/targets", self.state):
+            handle = self._fs.open_root(path)
+            try:
+                if self._fs.stat_dir(handle).st_dev in flushed:
+                    continue
+                if path == folder:
+                    self._fs.flush_file(handle, name)
+                self._fs.flush_dir(handle)
+            finally:
+                self._fs.close(handle)
 
     def point(self, slug: str, number: int) -> None:
         """Make a generation the current one, lasting when this returns. Raises `OSError`."""

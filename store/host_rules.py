@@ -14,7 +14,7 @@ from ..lockfiles.model import EditFormat
 from .edits.types import Editor
 from .wanted import Objection, Validator
 
-_INDEX = re.compile(r"/\d+(?=/|$)")
+_INDEX = r"/\d+(?=/|$)"
 
 
 class HostFile(Struct, frozen=True):
@@ -65,4 +65,4 @@ def host_validators(
 
 
 def _unplaced(objection: Objection) -> Objection:
-    return Objection(_INDEX.sub("/*", objection.at), objection.text)
+    return Objection(re.sub(_INDEX, "/*", objection.at), objection.text)

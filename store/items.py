@@ -11,6 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
+# The enums here are asked for every item of a plan: they hash as the strings that they are, which the
+# interpreter does by itself, while `Enum` has a method for it.
+
 
 class Risk(StrEnum):
     """How much an item can hurt, in rising order; `<`, `max` and `sorted` follow that order.
@@ -28,6 +31,8 @@ class Risk(StrEnum):
     MODERATE = "moderate"
     HIGH = "high"
     CRITICAL = "critical"
+
+    __hash__ = str.__hash__
 
     @property
     def rank(self) -> int:
@@ -48,12 +53,11 @@ class Risk(StrEnum):
         return _rank(self) >= _rank(other)
 
 
-_RANKS = {risk.value: rank for rank, risk in enumerate(Risk)}
+_RANKS: dict[str, int] = {risk: rank for rank, risk in enumerate(Risk)}
 
 
 def _rank(risk: str) -> int:
-    # As a plain string: the hash of a member is worked out in Python, and this is asked for every item.
-    return _RANKS[str.__str__(risk)]
+    return _RANKS[risk]
 
 
 class ItemOp(StrEnum):
@@ -82,6 +86,8 @@ class ItemOp(StrEnum):
     KEEP = "keep"
     HOLD_BACK = "hold-back"
 
+    __hash__ = str.__hash__
+
 
 class ItemKind(StrEnum):
     """What it is done to.
@@ -95,6 +101,8 @@ class ItemKind(StrEnum):
     SCRIPT = "script"
     ENTRY = "entry"
     HOOK = "hook"
+
+    __hash__ = str.__hash__
 
 
 class Item(Struct, frozen=True):

@@ -13,12 +13,13 @@ that needs no new space on the disk, so that a full disk cannot stop a transacti
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from ..capabilities.canonical import canonical_json, plain_json
 from ..capabilities.errors import missing, shown
 from ..lockfiles.model import EditFormat, EditOp
 from .edits.types import Change
@@ -218,22 +219,32 @@ def _journal_data(j: Journal) -> dict[str, Any]:
         "anchors": [[a.real, a.device, a.inode] for a in j.anchors],
         "made": [[p.anchor, p.path] for p in j.made],
         "stages": [[p.anchor, p.path] for p in j.stages],
-        "operations": [_operation_data(o) for o in j.operations],
+        "operations": _operations_data(j.operations),
         "pruned": [[p.anchor, p.path] for p in j.pruned],
         "generations": {slug: list(numbers) for slug, numbers in j.generations.items()},
     }
 
 
-def _operation_data(o: Operation) -> list[Any]:
+def _operations_data(operations: Sequence[Operation]) -> Any:
+    """All rows. Only what a recipe holds of the user's values needs the look of `canonical_json`."""
+    recipes = [None if o.recipe is None else _recipe_data(o.recipe) for o in operations]
+    try:
+        checked = [None if recipe is None else Raw(canonical_json(recipe)) for recipe in recipes]
+    except (TypeError, ValueError):  # left to the slow way of `seal`
+        return list(map(_operation_data, operations, recipes))
+    return plain_json(list(map(_operation_data, operations, checked)))
+
+
+def _operation_data(o: Operation, recipe: Raw | dict[str, Any] | None) -> list[Any]:
     return [
-        o.step.value,
+        str.__str__(o.step),  # what `value` gives, without the detour
         o.place.anchor,
         o.place.path,
         o.stage,
         None if o.new is None else [o.new.digest, o.new.mode],
         None if o.old is None else [o.old.digest, o.old.mode],
         None if o.signature is None else list(o.signature),
-        None if o.recipe is None else _recipe_data(o.recipe),
+        recipe,
     ]
 
 

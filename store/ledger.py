@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from ..capabilities.canonical import plain_json
 from ..capabilities.errors import Exit, GsdlockError, missing, shown
 from .filesystem import FileSystem
 from .gate import is_decided_by
@@ -47,7 +48,7 @@ OVERLAY, OVERLAY_OUTCOME = "overlay", "overlay-outcome"
 KINDS = ("plan", "outcomes", OVERLAY, OVERLAY_OUTCOME, "ledger-salvaged")
 """The kinds of events that gsdlock itself records."""
 
-_KIND = re.compile(r"[a-z][a-z0-9-]{0,63}")
+_KIND = r"[a-z][a-z0-9-]{0,63}"
 Key = tuple[str, str]
 
 
@@ -106,7 +107,7 @@ class Ledger:
 
         Raises E-LEDGER-WRITE (status 4).
         """
-        if not _KIND.fullmatch(kind) or kind in ("plan", "outcomes"):
+        if not re.fullmatch(_KIND, kind) or kind in ("plan", "outcomes"):
             raise ValueError(f"not a kind of event to be recorded by itself: {kind!r}")
         import sqlite3
 
@@ -121,22 +122,12 @@ class Ledger:
 
         `transaction_id` is new and not empty. Returns the sequence. Raises E-LEDGER-WRITE (status 4).
         """
-        faulty = [text for text in {d.decided_by for d in decisions} if not is_decided_by(text)]
-        if len(items) != len(decisions) or faulty or not transaction_id:
-            raise ValueError(f"not a settled plan: {len(items)} items, {len(decisions)} decisions, {faulty}")
-        payload = {
-            "items": [
-                {**item_data(item), "allow": decision.allow, "decided_by": decision.decided_by}
-                for item, decision in zip(items, decisions, strict=True)
-            ]
-        }
+        rows = _plan_data(transaction_id, items, decisions)
         import sqlite3
 
         try:
             with writing(self._connection):
-                event = add_event(self._connection, self._now(), "plan", transaction_id, payload)
-                project_plan(self._connection, event, transaction_id, payload)
-                return event
+                return _add_plan(self._connection, self._now(), transaction_id, rows)
         except (sqlite3.Error, OSError) as fault:
             raise unwritable(self._path, fault) from fault
 
@@ -150,7 +141,7 @@ class Ledger:
         """
         import sqlite3
 
-        rows = [[target, key, outcomes[target, key].value] for target, key in sorted(outcomes)]
+        rows = [[target, key, str.__str__(outcomes[target, key])] for target, key in sorted(outcomes)]
         payload: dict[str, Any] = {"outcomes": rows}
         try:
             with writing(self._connection):
@@ -162,7 +153,13 @@ class Ledger:
                     return ()
                 elif allowed != outcomes.keys():
                     raise _mismatch(allowed, set(outcomes))
-                event = add_event(self._connection, self._now(), "outcomes", transaction_id, payload)
+                event = add_event(
+                    self._connection,
+                    self._now(),
+                    "outcomes",
+                    transaction_id,
+                    payload | {"outcomes": plain_json(rows)},
+                )
                 if planned:
                     project_outcomes(self._connection, event, transaction_id, payload, planned)
         except (sqlite3.Error, OSError) as fault:
@@ -203,6 +200,66 @@ def open_ledger(fs: FileSystem, folder: str, now: Callable[[], str]) -> Ledger:
     """
     connection, messages = open_sound(fs, folder, now)
     return Ledger(connection, ledger_path(folder), now, messages)
+
+
+def open_with_plan(
+    fs: FileSystem,
+    folder: str,
+    now: Callable[[], str],
+    transaction_id: str,
+    items: Sequence[Item],
+    decisions: Sequence[Decision],
+) -> Ledger:
+    """`open_ledger` and `record_plan` in one: a ledger that has to be made is made with the plan in it, which
+    takes two flushes where it would be five. Raises as both do; the plan may be written down all the same,
+    where only what came after it failed."""
+    rows = _plan_data(transaction_id, items, decisions)
+    made = False
+
+    def first(connection: sqlite3.Connection) -> None:
+        nonlocal made
+        with writing(connection):
+            _add_plan(connection, now(), transaction_id, rows)
+        made = True
+
+    connection, messages = open_sound(fs, folder, now, first)
+    ledger = Ledger(connection, ledger_path(folder), now, messages)
+    try:
+        if not made:
+            ledger.record_plan(transaction_id, items, decisions)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def may_know(fs: FileSystem, folder: str, transaction_id: str) -> bool:
+    """Whether the ledger has a plan of that transaction; True also where it cannot be asked."""
+    try:
+        return any(event.transaction_id == transaction_id for event in read_events(fs, folder))
+    except GsdlockError:
+        return True
+
+
+def _plan_data(
+    transaction_id: str, items: Sequence[Item], decisions: Sequence[Decision]
+) -> list[dict[str, Any]]:
+    """What a `plan` event says of each item."""
+    faulty = [text for text in {d.decided_by for d in decisions} if not is_decided_by(text)]
+    if len(items) != len(decisions) or faulty or not transaction_id:
+        raise ValueError(f"not a settled plan: {len(items)} items, {len(decisions)} decisions, {faulty}")
+    return [
+        {**item_data(item), "allow": decision.allow, "decided_by": decision.decided_by}
+        for item, decision in zip(items, decisions, strict=True)
+    ]
+
+
+def _add_plan(
+    connection: sqlite3.Connection, at: str, transaction_id: str, rows: Sequence[Mapping[str, Any]]
+) -> int:
+    event = add_event(connection, at, "plan", transaction_id, {"items": plain_json(rows)})
+    project_plan(connection, event, transaction_id, rows)
+    return event
 
 
 def read_events(fs: FileSystem, folder: str, since: int = 0, kind: str | None = None) -> tuple[Event, ...]:

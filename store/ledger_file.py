@@ -46,11 +46,15 @@ def ledger_path(folder: str) -> str:
 
 
 def open_sound(
-    fs: FileSystem, folder: str, now: Callable[[], str]
+    fs: FileSystem,
+    folder: str,
+    now: Callable[[], str],
+    first: Callable[[sqlite3.Connection], None] = lambda connection: None,
 ) -> tuple[sqlite3.Connection, tuple[str, ...]]:
     """A connection to a sound, current ledger in `folder`, and what the user is to be told.
 
-    The folder and the file are made where they do not exist. A damaged file is renamed, never deleted.
+    The folder and the file are made where they do not exist, and what `first` writes is in a file that is
+    made. A damaged file is renamed, never deleted.
     Raises E-LEDGER-VERSION (status 3) for a newer one, which is left as it is, and E-LEDGER-WRITE (4) where
     the ledger cannot be had at all.
     """
@@ -60,7 +64,7 @@ def open_sound(
     try:
         handle = open_private(fs, folder)
         try:
-            messages = _ensured(fs, handle, folder, now)
+            messages = _ensured(fs, handle, folder, now, first)
         finally:
             fs.close(handle)
         connection = _writable(path)
@@ -93,7 +97,13 @@ def _writable(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _ensured(fs: FileSystem, handle: int, folder: str, now: Callable[[], str]) -> tuple[str, ...]:
+def _ensured(
+    fs: FileSystem,
+    handle: int,
+    folder: str,
+    now: Callable[[], str],
+    first: Callable[[sqlite3.Connection], None],
+) -> tuple[str, ...]:
     """Make sure that a sound ledger lies in `folder`; messages where a damaged one was set aside."""
     if _fault(fs, handle, folder) is None:
         return ()
@@ -104,7 +114,7 @@ def _ensured(fs: FileSystem, handle: int, folder: str, now: Callable[[], str]) -
             if fault is None:
                 return ()
             if not fault:
-                _build(fs, handle, folder, lambda connection: None)
+                _build(fs, handle, folder, first)
                 _show(fs, handle)
                 return ()
             return (_set_aside(fs, handle, folder, now, fault),)
@@ -237,7 +247,7 @@ def _project(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         said = json.loads(payload)
         with contextlib.suppress(sqlite3.IntegrityError):  # outcomes whose plan was lost
             if kind == "plan":
-                project_plan(connection, sequence, transaction_id, said)
+                project_plan(connection, sequence, transaction_id, said["items"])
             else:
                 planned = plan_rows(connection, transaction_id)
                 project_outcomes(connection, sequence, transaction_id, said, planned)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..capabilities.canonical import canonical_json, sha256_digest
@@ -141,6 +142,7 @@ def _schema(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]
     return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
 
 
+@cache
 def _expected_schema(version: int) -> list[tuple[str, str, str | None]]:
     """What the steps up to `version` make, asked of sqlite itself."""
     import sqlite3
@@ -227,14 +229,16 @@ def add_event(
 
 
 def project_plan(
-    connection: sqlite3.Connection, event: int, transaction_id: str, payload: Mapping[str, Any]
+    connection: sqlite3.Connection, event: int, transaction_id: str, items: Sequence[Mapping[str, Any]]
 ) -> None:
-    """The rows of a `plan` event, one an item. Raises `sqlite3.IntegrityError` for a second plan."""
+    """The rows of a `plan` event, one an item (its plain data).
+
+    Raises `sqlite3.IntegrityError` for a second plan."""
     connection.executemany(
         "INSERT INTO plan_items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (transaction_id, n, i["target"], i["op"], i["key"], int(i["allow"]), i["decided_by"], event)
-            for n, i in enumerate(payload["items"])
+            for n, i in enumerate(items)
         ],
     )
 

@@ -18,7 +18,7 @@ from .items import Item
 from .planned import PlannedStep
 from .records import FileRecord, Generation, Kept
 from .roots import Pinned
-from .sites import Claim, Site
+from .sites import Claim, Site, claim_of
 from .survey import Spot, Survey, TargetChange
 from .wanted import WantedFile
 
@@ -106,8 +106,8 @@ def _claims(
         else:
             after = Next(file.expected or file.source, file.mode)
         if after is not None:
-            claims.append(Claim(change, current, spot, base or _moved(survey, spot, known), file, after))
-    claims += [Claim(change, current, spot, record, None, None) for spot, record in bases.values()]
+            claims.append(claim_of(change, current, spot, base or _moved(survey, spot, known), file, after))
+    claims += [claim_of(change, current, spot, record) for spot, record in bases.values()]
     if change.returns == 0:  # what our first transaction took away and did not put anything in place of
         claimed = {claim.spot.full for claim in claims}
         return claims + _restored_only(survey, change, claimed, base_roots)
@@ -158,7 +158,7 @@ def _restored_only(
                 survey.name_of(change), full, full, partial(_judged_spot, survey, full, base_roots)
             )
             if spot is not None:
-                claims.append(Claim(change, current, spot, None, None, None))
+                claims.append(claim_of(change, current, spot, None, None, None))
     return claims
 
 

@@ -30,7 +30,7 @@ SCOPES = ("global", "local")
 DEFAULT_RULE = "default"
 MOST_RULES = 500  # a project's file is a stranger's: reading it must stay cheap
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_NAME = r"[a-z0-9][a-z0-9._-]{0,63}"
 _FIX = "Mend the rules; docs/formats/manifest.md says what may stand in [policy]."
 
 
@@ -75,8 +75,15 @@ class Match(Struct, frozen=True):
 
     def admits(self, item: Item) -> bool:
         """Whether the item is what the rule is about."""
-        of_item = (item.op, item.target, item.scope, item.risk, item.kind)
-        return all(want is None or want == have for want, have in zip(self.values, of_item, strict=True))
+        return all(
+            want is None or want == have for want, have in zip(self.values, matched(item), strict=True)
+        )
+
+
+def matched(item: Item) -> tuple[str, ...]:
+    """What rules see of an item, in the order of `SPECIFICITY`: of two that are alike in it, policy says the
+    same."""
+    return (item.op, item.target, item.scope, item.risk, item.kind)
 
 
 class Rule(Struct, frozen=True):
@@ -216,7 +223,7 @@ def _rule(name: str, top: Table, layer: Layer, targets: Sequence[str] | None) ->
     """One rule; a faulty field is recorded and left out, None where the rule cannot stand at all."""
     before = len(top.faults)
     row = top.table(name)
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         top.fault(name, 'the name must be lower-case letters, digits, ".", "_" or "-"')
     elif name == DEFAULT_RULE:
         top.fault(name, f'"{DEFAULT_RULE}" stands for the absence of a rule in receipts; take another name')

@@ -22,7 +22,11 @@ from .wanted import Wanted, WantedFile, wanted_from_generation
 
 
 class Claim(Struct, frozen=True):
-    """What one target says about one path: our record of it (`base`) and what the plan wants there."""
+    """What one target says about one path: our record of it (`base`) and what the plan wants there.
+
+    `owner` is the plan, or else the generation, that the claim comes from; `key` is `root:path`, or the full
+    path where neither plan nor record has it.
+    """
 
     change: TargetChange
     current: Generation | None
@@ -30,19 +34,8 @@ class Claim(Struct, frozen=True):
     base: FileRecord | None
     wanted: WantedFile | None
     next: Next | None
-
-    @property
-    def target(self) -> str:
-        return _owner(self).target
-
-    @property
-    def installation(self) -> str:
-        return _owner(self).installation
-
-    @property
-    def key(self) -> str:
-        file = self.wanted or self.base
-        return file.key if file is not None else self.spot.full
+    owner: Wanted | Generation
+    key: str
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,10 +50,20 @@ class Claim(Struct, frozen=True):
         return (self.spot.full, f"{(given or '').rstrip('/')}/{file.path}")
 
 
-def _owner(claim: Claim) -> Wanted | Generation:
-    owner = claim.change.next or claim.current
+def claim_of(
+    change: TargetChange,
+    current: Generation | None,
+    spot: Spot,
+    base: FileRecord | None = None,
+    wanted: WantedFile | None = None,
+    after: Next | None = None,
+) -> Claim:
+    """A claim with its owner and key."""
+    owner = change.next or current
     assert owner is not None, "a claim comes from a plan or from a generation"
-    return owner
+    file = wanted or base
+    key = file.key if file is not None else spot.full
+    return Claim(change, current, spot, base, wanted, after, owner, key)
 
 
 _NOTHING_SAID = Say()
@@ -145,12 +148,19 @@ class Site:
             if other.next != first.next:
                 self._problem(
                     "E-TARGET-CLASH",
-                    f"targets {first.target} and {other.target} want different files at {self._shown()}",
+                    f"targets {first.owner.target} and {other.owner.target} want different files "
+                    f"at {self._shown()}",
                     "Give one of them another scope, or disable what brings the file, and resolve again.",
                 )
                 return True
-        foreign = {g.installation: g.target for g, _ in self.others if g.installation != first.installation}
-        foreign |= {c.installation: c.target for c in self.claims if c.installation != first.installation}
+        foreign = {
+            g.installation: g.target for g, _ in self.others if g.installation != first.owner.installation
+        }
+        foreign |= {
+            c.owner.installation: c.owner.target
+            for c in self.claims
+            if c.owner.installation != first.owner.installation
+        }
         for installation, target in sorted(foreign.items()):
             self._problem(
                 "E-COLLISION",
@@ -219,7 +229,7 @@ class Site:
 
     def _problem(self, code: str, text: str, fix: str, lines: Sequence[str] = ()) -> None:
         first = self.first
-        self.survey.refuse(code, first.target, first.key, first.spot.full, text, fix, lines)
+        self.survey.refuse(code, first.owner.target, first.key, first.spot.full, text, fix, lines)
 
     # -- what is done ------------------------------------------------------------------------------------
 
@@ -301,7 +311,7 @@ class Site:
                 "Change its owner, or move it away.",
             )
             return False
-        facts = survey.folder(self.first.target, spot)
+        facts = survey.folder(self.first.owner.target, spot)
         source = self._source(ruling, new)
         if facts is None or (new is not None and source is None):
             return False
@@ -344,7 +354,7 @@ class Site:
             survey.content(source.digest, fillings, source.key, source.slug)
             return True
 
-        return source if survey.collect(first.target, first.key, first.spot.full, there) else None
+        return source if survey.collect(first.owner.target, first.key, first.spot.full, there) else None
 
     def _item(
         self,
@@ -357,17 +367,16 @@ class Site:
         users: bool = False,
         mode: int = 0,
     ) -> None:
-        wanted = claim.change.next
+        wanted, owner = claim.change.next, claim.owner
         weight = Weight(
             outside=wanted is not None and wanted.outside,
             group_writable=claim.spot.group_writable,
             third_party=wanted is not None and claim.key in wanted.third_party,
             users=users,
         )
-        scope = _owner(claim).scope
         item = file_item(
-            target=claim.target,
-            scope=scope,
+            target=owner.target,
+            scope=owner.scope,
             op=op,
             key=claim.key,
             mode=mode,

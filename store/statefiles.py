@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.json import decode
 
-from ..capabilities.canonical import canonical_json, sha256_digest
+from ..capabilities.canonical import canonical_json, sha256_digest, unpacked
 from .filesystem import FileSystem, open_private
 
 _HEAD = b'{"digest":"'
@@ -34,7 +34,12 @@ def seal(record: dict[str, Any]) -> bytes:
         body = canonical_json(record)
     except (TypeError, ValueError):  # a fraction, or a name that is no UTF-8
         body = json.dumps(
-            record, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+            record,
+            default=unpacked,
+            sort_keys=True,
+            separators=(",", ":"),
+            ensure_ascii=False,
+            allow_nan=False,
         ).encode("utf-8", "surrogatepass")
     return _HEAD + sha256_digest(body).encode("ascii") + _MIDDLE + body + b"}"
 
@@ -54,8 +59,9 @@ def unseal(data: bytes) -> dict[str, Any]:
 
 
 def write_whole(fs: FileSystem, folder: str, name: str, data: bytes, *, flush: bool = True) -> None:
-    """Write `folder/name` (0600) by another name and rename; with `flush` it lasts when this returns."""
-    handle = open_private(fs, folder)
+    """Write `folder/name` (0600) by another name and rename; with `flush` it lasts when this returns, and so
+    do the folders that were made for it."""
+    handle = open_private(fs, folder, flush=flush)
     try:
         temporary = f".tmp-{os.getpid()}-{os.urandom(6).hex()}"
         fs.create(handle, temporary, data, 0o600)

@@ -187,8 +187,11 @@ def _carry_out(
                 bench.stage(number, _bytes(plan, step), alike=step.old is not None)
         for generation in generations.values():
             with io_at("cannot write in", store.generations.folder(generation.slug)):
-                store.generations.write(generation)
-        bench.flush_staged()
+                store.generations.write(generation, flush=False)
+        flushed = bench.flush_staged()
+        for slug, generation in generations.items():
+            with io_at("cannot write in", store.generations.folder(slug)):
+                store.generations.flush(slug, generation.number, flushed)
         with io_at("cannot write in", f"{store.state}/transactions"):
             journals.move(journal.id, Phase.PREPARE, Phase.COMMIT)
         validators = {number: step.validators for number, step in enumerate(plan.steps) if step.validators}
@@ -259,7 +262,9 @@ def _numbered(store: Store, plan: Preflight, settled: Settled, receipt: str) -> 
     decisions: dict[str, list[tuple[str, str, str]]] = {}
     for item, decision in zip(settled.items, settled.decisions, strict=True):
         if item.changes:
-            decisions.setdefault(item.target, []).append((item.key, item.op.value, decision.decided_by))
+            decisions.setdefault(item.target, []).append(
+                (item.key, str.__str__(item.op), decision.decided_by)
+            )
     found: dict[str, Generation] = {}
     for slug, generation in plan.generations.items():
         number = max([generation.parent, *store.generations.numbers(slug)]) + 1
@@ -275,14 +280,18 @@ def _numbered(store: Store, plan: Preflight, settled: Settled, receipt: str) -> 
 
 def _journal(store: Store, plan: Preflight, generations: Mapping[str, Generation]) -> Journal:
     ground = plan.survey.ground
+    numbers: dict[Place, int] = {}
     stages: dict[str, tuple[int, Place]] = {}
     made: dict[str, Place] = {}
     operations: list[Operation] = []
     for place in {place: None for makes in {step.makes: None for step in plan.steps} for place in makes}:
         made.setdefault(ground.path(place.anchor, place.path), place)
     for step in plan.steps:
-        full = ground.path(step.stage.anchor, step.stage.path)
-        number, _ = stages.setdefault(full, (len(stages), step.stage))
+        number = numbers.get(step.stage)
+        if number is None:
+            full = ground.path(step.stage.anchor, step.stage.path)
+            number, _ = stages.setdefault(full, (len(stages), step.stage))
+            numbers[step.stage] = number
         operations.append(
             Operation(
                 step=step.step,

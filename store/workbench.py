@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+from collections.abc import Sequence
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import refused, shown
 from .faults import io_at
-from .filesystem import FLUSH_ONE_BY_ONE, flush_files, is_regular, kind_of, permissions
+from .filesystem import FLUSH_ONE_BY_ONE, is_regular, kind_of, permissions
 from .journal import Journal, Operation, Place
 from .records import Kept
 from .roots import Ground, split
@@ -51,6 +52,8 @@ class Workbench:
         self.ground = ground
         self.recovering = recovering
         self.displaced: dict[str, Kept] = {}
+        name = journal.staging
+        self._benches = [(p.anchor, f"{p.path}/{name}" if p.path else name) for p in journal.stages]
 
     def path(self, place: Place) -> str:
         """The full path of a place."""
@@ -78,17 +81,32 @@ class Workbench:
             model = self.target(operation) if alike else None
             self.fs.create(self.bench(operation), f"{number}.new", data, operation.new.mode, model)
 
-    def flush_staged(self) -> None:
-        """What is staged, and the folders made, are on the medium when this returns. Raises E-IO-…."""
+    def flush_staged(self) -> set[int]:
+        """What is staged, and the folders made, are on the medium when this returns. The devices of the file
+        systems that were flushed as a whole for it. Raises E-IO-…."""
         names: dict[int, list[str]] = {}
         for number, operation in enumerate(self.journal.operations):
             if operation.new is not None:
                 names.setdefault(operation.stage, []).append(f"{number}.new")
+        done: set[int] = set()
         for stage, place in enumerate(self.journal.stages):
             with io_at("cannot write in", self.path(place)):
-                flush_files(self.fs, self._bench(stage), names.get(stage, []))
+                self._flush_stage(self._bench(stage), names.get(stage, []), done)
         made = {Place(p.anchor, split(p.path)[0]) for p in self.journal.made}
-        self._flush({*made, *self.journal.stages})
+        self._flush({*made, *self.journal.stages}, done)
+        return done
+
+    def _flush_stage(self, bench: int, names: Sequence[str], done: set[int]) -> None:
+        """Flush what a staging folder holds: one by one, or its file system as a whole (noted in `done`)."""
+        device = self.fs.stat_dir(bench).st_dev
+        if device in done:
+            return
+        if len(names) > FLUSH_ONE_BY_ONE and self.fs.flush_all(bench):
+            done.add(device)
+            return
+        for name in names:
+            self.fs.flush_file(bench, name)
+        self.fs.flush_dir(bench)
 
     # -- forward -----------------------------------------------------------------------------------------
 
@@ -371,7 +389,7 @@ class Workbench:
 
     def bench(self, operation: Operation) -> int:
         """A handle of the staging folder of an operation."""
-        return self._bench(operation.stage)
+        return self.ground.folder(*self._benches[operation.stage])
 
     def target(self, operation: Operation) -> tuple[int, str]:
         """A handle of the folder of an operation's file, and the file's name."""
@@ -385,13 +403,12 @@ class Workbench:
         return sha256_digest(self.fs.read(parent, name))
 
     def _bench(self, stage: int) -> int:
-        place = self.journal.stages[stage]
-        name = self.journal.staging
-        return self.ground.folder(place.anchor, f"{place.path}/{name}" if place.path else name)
+        return self.ground.folder(*self._benches[stage])
 
-    def _flush(self, places: set[Place]) -> None:
-        """Flush folders: one by one, or each file system as a whole where they are many."""
-        done: set[int] = set()
+    def _flush(self, places: set[Place], done: set[int] | None = None) -> None:
+        """Flush folders: one by one, or each file system as a whole where they are many. `done` are devices
+        that were flushed already."""
+        done = set() if done is None else done
         for place in sorted(places, key=lambda p: (p.anchor, p.path)):
             with io_at("cannot write in", self.path(place)):
                 try:

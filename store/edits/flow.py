@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -53,8 +54,8 @@ class Syntax(Struct, frozen=True):
 
     `trivia` matches any run of space and comments, `comment` one comment, `key` a key, `colon` what joins
     key and value with the space around, `scalar` a value that is no container, `step` a bracket, a string or
-    a comment, `shallow` a whole container that is not nested deep. `line_comment` is how a comment begins
-    that needs an end of line; `keys` reads a key.
+    a comment. `shallow` gives a pattern for a whole container that is not nested deep, made when first asked
+    for. `line_comment` is how a comment begins that needs an end of line; `keys` reads a key.
     """
 
     trivia: re.Pattern[str]
@@ -63,7 +64,7 @@ class Syntax(Struct, frozen=True):
     colon: re.Pattern[str]
     scalar: re.Pattern[str]
     step: re.Pattern[str]
-    shallow: re.Pattern[str]
+    shallow: Callable[[], re.Pattern[str]]
     line_comment: str
     keys: Callable[[str], tuple[str, ...]]
 
@@ -81,6 +82,7 @@ class Layout(Struct, frozen=True):
     gap: str = " "
 
 
+@cache
 def shallow_container(string: str, comment: str, levels: int = 4) -> re.Pattern[str]:
     """A pattern for `Syntax.shallow`: containers nested in at most so many `levels`.
 
@@ -97,7 +99,7 @@ def value_end(text: str, start: int, syntax: Syntax) -> int:
     """The offset behind the value that begins at `start`."""
     if text[start] not in _CLOSERS:
         return _end(syntax.scalar.match(text, start))
-    shallow = syntax.shallow.match(text, start)
+    shallow = syntax.shallow().match(text, start)
     if shallow:
         return shallow.end()
     depth = 0

@@ -38,7 +38,7 @@ SYNTAX = Syntax(
     colon=re.compile(rf"{_TRIVIA}:{_TRIVIA}"),
     scalar=re.compile(rf"{_STRING}|[A-Za-z0-9.+-]+"),
     step=re.compile(rf"{_STRING}|{_COMMENT}|[\[\]{{}}]"),
-    shallow=shallow_container(_STRING, _COMMENT),
+    shallow=partial(shallow_container, _STRING, _COMMENT),
     line_comment="//",
     keys=_keys,
 )

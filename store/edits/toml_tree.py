@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from copy import copy
 from enum import Enum, auto
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -56,7 +56,7 @@ SYNTAX = Syntax(
     colon=re.compile(r"[ \t]*=[ \t]*"),
     scalar=re.compile(rf"{_STRING}|[^\s,\]}}#]+(?: \d\d:[^\s,\]}}#]+)?"),  # a date may hold one space
     step=re.compile(rf"{_STRING}|{_COMMENT}|[\[\]{{}}]"),
-    shallow=shallow_container(_STRING, _COMMENT),
+    shallow=partial(shallow_container, _STRING, _COMMENT),
     line_comment="#",
     keys=read_key,
 )

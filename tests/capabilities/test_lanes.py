@@ -1,4 +1,4 @@
-"""Review lanes: what each needs, and what is said of those that cannot run. The machine is plain values here."""
+"""Review lanes: what each needs, and what is said of those that cannot run. The machine is plain values."""
 
 from __future__ import annotations
 

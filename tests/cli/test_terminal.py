@@ -9,6 +9,7 @@ import select
 import signal
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -122,6 +123,30 @@ def test_33_an_interrupted_question_decides_nothing(local: Machine, how: bytes |
     assert ran.status != 0
     assert decisions(local) == set()
     assert local.tree(local.project) == before
+
+
+def test_an_interruption_is_not_overslept() -> None:
+    """One that comes just before the wait for a key, or to another thread, does not end it by itself."""
+    script = """if True:
+        import signal, threading, time
+        from gsdlock.cli.terminal import read_line
+
+        def interrupt():
+            time.sleep(0.2)  # sooner or later than the wait, it has to end
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        read_line()
+    """
+    ours, theirs = pty.openpty()
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-c", script], stdin=theirs, capture_output=True, text=True, timeout=LONGEST
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "KeyboardInterrupt" in ran.stderr
 
 
 def test_what_the_command_line_answers_is_not_asked(local: Machine) -> None:

@@ -101,7 +101,7 @@ def before_a_system_call(scene: Scene) -> Kill:
 
 
 KILLS: dict[str, tuple[Callable[[Scene], Kill], int, int]] = {
-    "a call of the interface": (before_a_call, 12, 2),
+    "a call of the interface": (before_a_call, 12, 4),
     "an audit event": (before_an_event, 6, 4),
     "a system call": (before_a_system_call, 6, 4),
 }

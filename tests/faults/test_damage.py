@@ -237,6 +237,18 @@ def test_without_its_record_a_target_is_taken_over_as_it_stands(machine: Machine
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
+def test_the_next_apply_writes_a_registration_anew(machine: Machine, damage: str) -> None:
+    """It is not flushed, so the power may take it; a note that all is in order must not hide that."""
+    machine.again()
+    assert machine.here(*LOCKED).status == 0
+    path = only(machine.state, "locks/*.json")
+    before = path.read_bytes()
+    DAMAGES[damage](path)
+    assert machine.here(*LOCKED).status == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_the_journal_of_a_broken_off_transaction(machine: Machine, damage: str, report: Report) -> None:
     """Recovery needs it, so everything that would change something stops, and says so."""
     words = SCENES["rollback"][1]

@@ -76,6 +76,7 @@ class Registry:
 def registry(machine: Any, tmp_path: Path) -> Iterator[Registry]:
     made = Registry(tmp_path / "registry")
     machine.variables["npm_config_registry"] = made.url
+    machine.variables["npm_config_fetch_retries"] = "0"  # what fails here would fail again, after a minute
     yield made
     made.server.shutdown()
     made.server.server_close()
