@@ -51,6 +51,8 @@ def plan_files(
     found: dict[str, tuple[Kept, bytes]] = {}
     records: dict[str, dict[str, FileRecord]] = {change.slug: {} for change in survey.changes}
     items: dict[str, list[Item]] = {change.slug: [] for change in survey.changes}
+    paths: dict[str, str] = {}
+    left: set[str] = set()
     for full, claims in sites.items():
         site = Site(survey, claims, others.get(full, ())).judged()
         if site.step is not None:
@@ -61,6 +63,10 @@ def plan_files(
             records[slug][record.key] = record
         for slug, item in site.items:
             items[slug].append(item)
+        if site.wanting:
+            paths[full] = claims[0].key
+        else:
+            left.add(full)
     for change in survey.changes:
         current = survey.currents.get(change.slug)
         for record in current.files if change.force and current is not None else ():
@@ -70,8 +76,8 @@ def plan_files(
         steps=tuple(steps),
         records={slug: tuple(by_key.values()) for slug, by_key in records.items()},
         items={slug: tuple(of_slug) for slug, of_slug in items.items()},
-        paths={full: claims[0].key for full, claims in sites.items() if any(c.wanted for c in claims)},
-        left=frozenset(full for full, claims in sites.items() if not any(c.wanted for c in claims)),
+        paths=paths,
+        left=frozenset(left),
         found=found,
     )
 

@@ -235,6 +235,8 @@ class Site:
 
     def _restored(self) -> tuple[Kept, bool] | None:
         """The version that shall stand here again, and whether in any case."""
+        if not self.survey.restoring:
+            return None
         for claim in self.claims:
             kept = claim.change.restores.get(claim.spot.full)
             back = claim.wanted is not None or claim.change.force or claim.change.returns == 0
@@ -324,14 +326,14 @@ class Site:
             signature=(status.st_ino, status.st_size, status.st_mtime_ns) if status is not None else None,
             source=source,
             makes=facts.missing if new is not None else (),
-            slugs=tuple(dict.fromkeys(claim.change.slug for claim in self.claims)),
+            slugs=tuple(dict.fromkeys([claim.change.slug for claim in self.claims])),
             keep=data if (ruling.drifted or self._others_work()) and status is not None else None,
         )
         return True
 
     def _others_work(self) -> bool:
         """Whether another tool put the file there: its bytes are in no store."""
-        return any(claim.change.assumes is not None for claim in self.claims)
+        return self.survey.assuming and any(claim.change.assumes is not None for claim in self.claims)
 
     def _source(self, ruling: Ruling, new: Kept | None) -> Source | None:
         """Where the bytes come from, after it was seen that they are there; None where they are not (noted)

@@ -74,12 +74,15 @@ class FolderFacts(Struct, frozen=True):
 
 
 class Survey:
-    """See the module. `currents` are the current generations of all targets of the state folder."""
+    """See the module. `currents` are the current generations of all targets of the state folder; `restoring`
+    and `assuming` say whether any change restores something, or goes on from another tool's install."""
 
     def __init__(self, store: Store, changes: Sequence[TargetChange], choices: Choices) -> None:
         self.store = store
         self.changes = changes
         self.choices = choices
+        self.restoring = any(change.restores for change in changes)
+        self.assuming = any(change.assumes is not None for change in changes)
         self.currents: dict[str, Generation] = store.generations.currents()
         for change in changes:
             known = self.currents.get(change.slug)

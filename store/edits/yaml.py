@@ -44,7 +44,7 @@ _SYNTAX = Syntax(
     colon=_NOTHING,
     scalar=_NOTHING,
     step=_NOTHING,
-    shallow=_NOTHING,
+    shallow=lambda: _NOTHING,
     line_comment="#",
     keys=lambda raw: (raw,),
 )
