@@ -27,6 +27,7 @@ def overridden_lock(session: Session, lock: Lock | None, *, strict: str) -> tupl
     """
     from ..capabilities.errors import refused
     from ..resolver.resolve import Upgrade, resolve
+    from .concerns import plan_concerns
     from .overlays import given
 
     overrides = session.overrides
@@ -42,7 +43,9 @@ def overridden_lock(session: Session, lock: Lock | None, *, strict: str) -> tupl
     made = resolve(
         session.applied_manifest, session.first_party, session.sources, lock, Upgrade(), given(session)
     )
-    return made.lock, [*override_lines(overrides), *made.notices]
+    session.adopt(made.lock)
+    warnings = [line for concern in plan_concerns(session, made.lock) for line in concern.lines()]
+    return made.lock, [*override_lines(overrides), *made.notices, *warnings]
 
 
 def flagging(session: Session, lock: Lock) -> Callable[[Sequence[Item]], list[Item]]:

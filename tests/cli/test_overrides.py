@@ -50,6 +50,17 @@ def test_every_report_of_a_plan_says_so(machine: Machine, developed: Path) -> No
     assert "since dev-overrides are in force" in machine.ok("status").out
 
 
+def test_what_a_host_would_see_twice_is_told(machine: Machine, developed: Path) -> None:
+    """As where the plan is locked: the other host reads both folders."""
+    text = (machine.project / "gsdlock.toml").read_text().split("[targets.claude]")[0]
+    machine.manifest(text + '[targets.claude]\nscope = "global"\n[targets.codex]\nscope = "global"\n')
+    (machine.home / ".config/opencode").mkdir(parents=True)
+    override(machine, developed)
+    ran = machine.ok("apply", "--allow", "high")
+    assert f"dev-override: pack greet is the folder {developed}" in ran.out
+    assert "warning W-TRIGGER-TWICE: opencode finds 1 skill more than once" in ran.out
+
+
 def test_18_every_step_that_comes_of_it_is_flagged(machine: Machine, developed: Path) -> None:
     override(machine, developed)
     ran = machine.run("apply")
