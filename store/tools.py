@@ -130,7 +130,6 @@ def _unfit(hit: str, real: str, platform: str, guards: Sequence[str]) -> str:
 def _led_inside(real: str, environment: Environment, guards: Sequence[str]) -> str:
     """Why a script is not admitted: the interpreter that its first line names lies in the project."""
     fold = _ignores_case(environment.platform)
-    outside = structs.replace(environment, variables={"PATH": path_outside(environment, guards)})
     script = real
     for _ in range(_MOST_SCRIPTS):
         words = _first_line(script)
@@ -139,7 +138,10 @@ def _led_inside(real: str, environment: Environment, guards: Sequence[str]) -> s
         script = words[0]
         if os.path.basename(script) == "env":
             name = next((w for w in words[1:] if not w.startswith("-") and "=" not in w), "")
-            script = name if "/" in name else _on_path(name, outside) or script
+            if "/" not in name:
+                outside = structs.replace(environment, variables={"PATH": path_outside(environment, guards)})
+                name = _on_path(name, outside) or script
+            script = name
         if not os.path.isabs(script):
             return f"its interpreter {shown(script, 300)} is not an absolute path"
         if _inside((os.path.normpath(script), *_way(script)), guards, fold=fold):

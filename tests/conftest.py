@@ -9,11 +9,16 @@ new one in each run, printed at its end with the figures of the tests of faults.
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 from hypothesis import settings
 
 os.environ.setdefault("GSDLOCK_SEED", os.urandom(4).hex())  # the processes of xdist get the same one
+
+# A shell that runs us in the background lets us ignore this signal, and so would all that we start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a group can write is another case, with tests of its own: the user's own manifest is refused then.
 os.umask(0o022)

@@ -7,13 +7,14 @@ are blanked for it, so that its places are those of the file.
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
 
 from .flow import Flow, Node, Syntax, parse, shallow_container, text_of, value_end
+from .meaning import MOST_DIGITS, decimal_of
 from .text import place_in
 from .types import ABSENT, EditFault
 
@@ -100,7 +101,7 @@ def _strict(text: str) -> Any:
 
     try:
         return json.loads(
-            text, parse_float=_decimal, parse_int=_integer, parse_constant=partial(_refuse, text)
+            text, parse_float=decimal_of, parse_int=_integer, parse_constant=partial(_refuse, text)
         )
     except json.JSONDecodeError as error:
         raise EditFault("syntax", error.msg, error.lineno, error.colno) from error
@@ -127,15 +128,8 @@ def _refuse(text: str, constant: str) -> Any:
     raise EditFault("syntax", f"{constant} is no JSON value", *place_in(text, found.start()))
 
 
-def _decimal(digits: str) -> Decimal:
-    try:
-        return Decimal(digits)
-    except InvalidOperation:  # an exponent of more than 18 digits
-        return Decimal("Infinity")
-
-
 def _integer(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) < 4000 else Decimal(digits)  # Python reads no longer ones as int
+    return int(digits) if len(digits) < MOST_DIGITS else Decimal(digits)
 
 
 def as_flow(node: Node | None) -> Flow:

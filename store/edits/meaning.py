@@ -6,12 +6,27 @@ user's own values: `Decimal` or `float` for other numbers, dates in TOML and YAM
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from .types import ABSENT, EditFault
 
 Path = tuple[str | int, ...]
+MOST_DIGITS = 4000
+"""Python writes no whole number of more than 4,300 digits, so nothing could be said about a longer one."""
+
+
+def decimal_of(digits: str) -> Decimal:
+    """A number as it is spelled; one with an exponent of more than 18 digits is infinite."""
+    try:
+        return Decimal(digits)
+    except InvalidOperation:
+        return Decimal("-Infinity" if digits.startswith("-") else "Infinity")
+
+
+def is_endless(value: Any) -> bool:
+    """Whether a value is a whole number of more than `MOST_DIGITS` digits."""
+    return isinstance(value, int) and value.bit_length() > MOST_DIGITS * 10 // 3
 
 
 def pointer_path(pointer: str) -> tuple[str, ...]:

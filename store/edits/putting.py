@@ -225,13 +225,14 @@ def _kind(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A user's value as JSON data: a decimal number as a float, a date as text."""
+    """A user's value as JSON data: a decimal number as a float, a date or an infinite number as text."""
+    import math
     from decimal import Decimal
 
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]
-    if isinstance(value, Decimal):
-        return float(value)
+    if isinstance(value, (float, Decimal)):
+        return float(value) if math.isfinite(float(value)) else str(value)
     return value if value is None or isinstance(value, (str, int, float)) else str(value)

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from .flow import Item, Syntax, shallow_container, text_of, value_end
-from .meaning import Path
+from .meaning import Path, decimal_of, is_endless
 from .text import place_in
 from .types import EditFault
 
@@ -192,10 +192,9 @@ def meaning_of(text: str) -> dict[str, Any]:
     It is remembered, as every step of an apply asks about the same few texts: nobody may change it.
     """
     import tomllib
-    from decimal import Decimal
 
     try:
-        meaning = tomllib.loads(text, parse_float=Decimal)
+        meaning = tomllib.loads(text, parse_float=decimal_of)
     except tomllib.TOMLDecodeError as error:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.S)
         message, line, column = found.groups() if found else (str(error), None, None)
@@ -204,23 +203,28 @@ def meaning_of(text: str) -> dict[str, Any]:
         raise EditFault("duplicate" if twice else "syntax", message, *place) from error
     except RecursionError as error:
         raise EditFault("syntax", "values are nested too deep") from error
-    if _is_deep(meaning):  # dotted keys nest without recursion in the parser
-        raise EditFault("syntax", "values are nested too deep")
+    except ValueError as error:  # Python's own limit
+        raise EditFault("syntax", "a number has more digits than can be read") from error
+    fault = _beyond(meaning)
+    if fault:
+        raise EditFault("syntax", fault)
     return meaning
 
 
 _DEEPEST = 100
 
 
-def _is_deep(meaning: Any) -> bool:
-    """Whether values are nested deeper than anybody writes, and than a recursion could follow."""
+def _beyond(meaning: Any) -> str:
+    """What goes beyond what anybody writes and what could be followed, or written again; else empty."""
     level = [meaning]
     for _ in range(_DEEPEST):
+        if any(map(is_endless, level)):
+            return "a number has more digits than can be read"
         below = [v.values() if isinstance(v, dict) else v for v in level if isinstance(v, dict | list)]
         level = [value for values in below for value in values]
         if not level:
-            return False
-    return True
+            return ""
+    return "values are nested too deep"  # dotted keys nest without recursion in the parser
 
 
 # How tomllib begins its messages about a key or a table that was there before.

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from .meaning import is_endless
 from .text import place_in
 from .types import EditFault
 
@@ -197,9 +198,10 @@ def _scalar(tag: str, text: str) -> Any:
 
     try:
         constructor = yaml.constructor.SafeConstructor()
-        return constructor.construct_object(yaml.ScalarNode(tag, text))
+        value = constructor.construct_object(yaml.ScalarNode(tag, text))
     except (yaml.YAMLError, ValueError, KeyError, OverflowError):
         return Opaque(tag, text)
+    return Opaque(tag, text) if is_endless(value) else value
 
 
 def key_of(node: Node) -> Any:

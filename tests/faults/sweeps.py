@@ -101,9 +101,9 @@ def before_a_system_call(scene: Scene) -> Kill:
 
 
 KILLS: dict[str, tuple[Callable[[Scene], Kill], int, int]] = {
-    "a call of the interface": (before_a_call, 12, 4),
-    "an audit event": (before_an_event, 6, 4),
-    "a system call": (before_a_system_call, 6, 4),
+    "a call of the interface": (before_a_call, 12, 8),
+    "an audit event": (before_an_event, 6, 8),
+    "a system call": (before_a_system_call, 6, 8),
 }
 """What a process is killed before; how many points are chosen in a run that is not full; and in one that is,
 of how many points one is tried on third-party hosts."""
@@ -141,13 +141,13 @@ def killed(name: str, before: str, stage: Path) -> Swept:
 
 def failed(name: str, kind: str, most: int, stage: Path) -> Swept:
     """The system fails each chosen call of the interface, with this kind of error, and goes on well. On
-    third-party hosts each call fails with one kind, in turn."""
+    third-party hosts every fourth call fails with one kind, in turn."""
     scene = scene_of(name, stage)
     counting = Faulty(Unflushed(), at=0)
     scene.machine.again()
     scene.machine.here(*scene.words, fs=counting)
     total, failures, ended = counting.calls, list[str](), [0, 0]
-    points = points_of(name, total, most, kind, len(ERRORS), ERRORS.index(kind))
+    points = points_of(name, total, most, kind, 4 * len(ERRORS), 4 * ERRORS.index(kind))
     for point in points:
         try:
             ended[failing(scene, point, total, kind)] += 1
