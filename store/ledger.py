@@ -122,7 +122,9 @@ class Ledger:
 
         `transaction_id` is new and not empty. Returns the sequence. Raises E-LEDGER-WRITE (status 4).
         """
-        rows = _plan_data(transaction_id, items, decisions)
+        return self._write_plan(transaction_id, _plan_data(transaction_id, items, decisions))
+
+    def _write_plan(self, transaction_id: str, rows: Sequence[Mapping[str, Any]]) -> int:
         import sqlite3
 
         try:
@@ -226,7 +228,7 @@ def open_with_plan(
     ledger = Ledger(connection, ledger_path(folder), now, messages)
     try:
         if not made:
-            ledger.record_plan(transaction_id, items, decisions)
+            ledger._write_plan(transaction_id, rows)
     except BaseException:
         ledger.close()
         raise

@@ -233,7 +233,8 @@ def project_plan(
 ) -> None:
     """The rows of a `plan` event, one an item (its plain data).
 
-    Raises `sqlite3.IntegrityError` for a second plan."""
+    Raises `sqlite3.IntegrityError` for a second plan.
+    """
     connection.executemany(
         "INSERT INTO plan_items VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [

@@ -164,7 +164,7 @@ def _restored_only(
                 survey.name_of(change), full, full, partial(_judged_spot, survey, full, base_roots)
             )
             if spot is not None:
-                claims.append(claim_of(change, current, spot, None, None, None))
+                claims.append(claim_of(change, current, spot))
     return claims
 
 

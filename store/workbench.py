@@ -91,7 +91,7 @@ class Workbench:
         done: set[int] = set()
         for stage, place in enumerate(self.journal.stages):
             with io_at("cannot write in", self.path(place)):
-                self._flush_stage(self._bench(stage), names.get(stage, []), done)
+                self._flush_stage(self.ground.folder(*self._benches[stage]), names.get(stage, []), done)
         made = {Place(p.anchor, split(p.path)[0]) for p in self.journal.made}
         self._flush({*made, *self.journal.stages}, done)
         return done
@@ -401,9 +401,6 @@ class Workbench:
         if not is_regular(self.fs.lstat(parent, name)):
             return ""
         return sha256_digest(self.fs.read(parent, name))
-
-    def _bench(self, stage: int) -> int:
-        return self.ground.folder(*self._benches[stage])
 
     def _flush(self, places: set[Place], done: set[int] | None = None) -> None:
         """Flush folders: one by one, or each file system as a whole where they are many. `done` are devices

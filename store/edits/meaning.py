@@ -25,7 +25,7 @@ def decimal_of(digits: str) -> Decimal:
 
 
 def is_endless(value: Any) -> bool:
-    """Whether a value is a whole number of more than `MOST_DIGITS` digits."""
+    """Whether a value is a whole number of more than about `MOST_DIGITS` digits."""
     return isinstance(value, int) and value.bit_length() > MOST_DIGITS * 10 // 3
 
 

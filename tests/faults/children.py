@@ -25,7 +25,8 @@ from gsdlock.store.filesystem_posix import RealFileSystem
 
 
 class Unflushed(RealFileSystem):
-    """A killed process loses nothing that the system was told, so for a kill nothing need be flushed."""
+    """A killed process loses nothing that the system was told; so where it is killed, or thousands of
+    transactions run, nothing need be flushed. (What a loss of power takes is another question.)"""
 
     def flush_file(self, parent: int, name: str) -> None:
         pass

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gsdlock.capabilities.canonical import sha256_digest
+from gsdlock.capabilities.canonical import plain_json, sha256_digest
 from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits.types import ABSENT, Entry
@@ -232,6 +232,12 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(), json_values, max_size=4))
 def test_whatever_is_sealed_comes_back(record: dict[str, Any]) -> None:
     assert unseal(seal(record)) == record
+
+
+def test_rows_that_were_vouched_for_come_back_beside_a_name_that_is_no_utf_8() -> None:
+    rows = [["\udcff", 1]]
+    sealed = seal({"rows": plain_json(rows), "more": plain_json([1])})
+    assert unseal(sealed) == {"rows": rows, "more": [1]}
 
 
 @given(st.binary(max_size=200))

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from .unflushed import Unflushed
+from ..faults.children import Unflushed
 
 PATHS = ["a.md", "skills/x/SKILL.md", "skills/x/run.sh", "skills/y/SKILL.md", "deep/er/z.md"]
 TARGETS = ["one", "two"]
