@@ -90,6 +90,14 @@ class Recipe(Struct, frozen=True):
     whole: tuple[str, ...] = ()
 
 
+class Subtree(Struct, frozen=True):
+    """A folder that is new with all that is in it, and is put in place as one: see `subtrees`. `stage` is the
+    number of the staging folder."""
+
+    place: Place
+    stage: int
+
+
 class Anchor(Struct, frozen=True):
     """An existing directory under which everything else lies: full resolved path, device, inode."""
 
@@ -100,7 +108,7 @@ class Anchor(Struct, frozen=True):
 
 class Journal(Struct, frozen=True):
     """One transaction. `made` are folders to be made, outermost first; `stages` the folders that get a
-    staging folder; `pruned` the folders that go when all is done, innermost first. `generations` maps slug to
+    staging folder; `subtrees` those of `made` that are put in place whole, with the others below them; `pruned` the folders that go when all is done, innermost first. `generations` maps slug to
     `(old number, new number)`."""
 
     id: str
@@ -112,6 +120,7 @@ class Journal(Struct, frozen=True):
     operations: tuple[Operation, ...]
     pruned: tuple[Place, ...]
     generations: Mapping[str, tuple[int, int]]
+    subtrees: tuple[Subtree, ...] = ()
 
     @property
     def staging(self) -> str:
@@ -222,6 +231,7 @@ def _journal_data(j: Journal) -> dict[str, Any]:
         "operations": _operations_data(j.operations),
         "pruned": [[p.anchor, p.path] for p in j.pruned],
         "generations": {slug: list(numbers) for slug, numbers in j.generations.items()},
+        "subtrees": [[t.place.anchor, t.place.path, t.stage] for t in j.subtrees],
     }
 
 
@@ -277,6 +287,8 @@ def _read_journal(data: Mapping[str, Any]) -> Journal:
         operations=tuple(_read_operation(row) for row in data["operations"]),
         pruned=tuple(_read_place(*row) for row in data["pruned"]),
         generations={slug: (old, new) for slug, (old, new) in data["generations"].items()},
+        # A version before them made every folder in its place.
+        subtrees=tuple(Subtree(_read_place(a, path), stage) for a, path, stage in data.get("subtrees", ())),
     )
 
 

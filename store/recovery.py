@@ -109,6 +109,7 @@ def carry_on(
     journal = bench.journal
     rewriting = Rewriting(bench, validators)
     bench.ground.forget()  # walk again from the anchors: folders may have been moved meanwhile
+    bench.forward_subtrees()
     for number, operation in enumerate(journal.operations):
         if operation.recipe is not None:
             rewriting.forward(number)

@@ -28,6 +28,7 @@ from .records import Generation
 from .recovery import Recovered, carry_on, go_back, recover, recover_locked
 from .roots import split
 from .store import Store
+from .subtrees import subtrees_of
 from .survey import TargetChange
 from .workbench import RaceError, Workbench
 
@@ -304,16 +305,18 @@ def _journal(store: Store, plan: Preflight, generations: Mapping[str, Generation
             )
         )
     pruned = tuple(_place_of(plan, path) for path in plan.prunes)
+    made = {full: made[full] for full in sorted(made, key=lambda path: (path.count("/"), path))}
     return Journal(
         id=os.urandom(8).hex(),
         created=store.now(),
         command=store.command,
         anchors=tuple(Anchor(*anchor) for anchor in ground.anchors()),
-        made=tuple(made[full] for full in sorted(made, key=lambda path: (path.count("/"), path))),
+        made=tuple(made.values()),
         stages=tuple(place for _, place in stages.values()),
         operations=tuple(operations),
         pruned=pruned,
         generations={slug: (_current(plan, slug), g.number) for slug, g in generations.items()},
+        subtrees=subtrees_of(ground, made, {full: n for full, (n, _) in stages.items()}, operations),
     )
 
 

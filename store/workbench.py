@@ -23,6 +23,7 @@ from .journal import Journal, Operation, Place
 from .records import Kept
 from .roots import Ground, split
 from .store import Store
+from .subtrees import Subtrees
 
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EMLINK})
 _NOT_EMPTY = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EBUSY})
@@ -52,8 +53,10 @@ class Workbench:
         self.ground = ground
         self.recovering = recovering
         self.displaced: dict[str, Kept] = {}
+        self.whole: frozenset[int] = frozenset()  # operations that were done with their subtree
         name = journal.staging
         self._benches = [(p.anchor, f"{p.path}/{name}" if p.path else name) for p in journal.stages]
+        self.subtrees = Subtrees(self.fs, journal, ground, self._benches)
 
     def path(self, place: Place) -> str:
         """The full path of a place."""
@@ -65,12 +68,15 @@ class Workbench:
         """Make the missing folders, and the staging folders. Raises E-IO-…, E-CONFINE-…."""
         self.ground.unsettle()
         for place in self.journal.made:
+            if place in self.subtrees:
+                continue
             folder, name = split(place.path)
             with io_at("cannot make", self.path(place)), contextlib.suppress(FileExistsError):
                 self.fs.make_dir(self.ground.folder(place.anchor, folder), name, 0o777)
         for place in self.journal.stages:
             with io_at("cannot write in", self.path(place)):
                 self.fs.make_dir(self.ground.folder(place.anchor, place.path), self.journal.staging, 0o700)
+        self.subtrees.make()
 
     def stage(self, number: int, data: bytes, *, alike: bool) -> None:
         """Write what operation `number` puts in place; with `alike`, with the group and attributes of the
@@ -79,42 +85,55 @@ class Workbench:
         assert operation.new is not None, "an operation without new bytes is not staged"
         with io_at("cannot write", lambda: self.path(operation.place)):
             model = self.target(operation) if alike else None
-            self.fs.create(self.bench(operation), f"{number}.new", data, operation.new.mode, model)
+            folder, name = self._staged(number)
+            self.fs.create(folder, name, data, operation.new.mode, model)
 
     def flush_staged(self) -> set[int]:
         """What is staged, and the folders made, are on the medium when this returns. The devices of the file
         systems that were flushed as a whole for it. Raises E-IO-…."""
-        names: dict[int, list[str]] = {}
+        numbers: dict[int, list[int]] = {}
         for number, operation in enumerate(self.journal.operations):
             if operation.new is not None:
-                names.setdefault(operation.stage, []).append(f"{number}.new")
+                numbers.setdefault(operation.stage, []).append(number)
         done: set[int] = set()
         for stage, place in enumerate(self.journal.stages):
             with io_at("cannot write in", self.path(place)):
-                self._flush_stage(self.ground.folder(*self._benches[stage]), names.get(stage, []), done)
-        made = {Place(p.anchor, split(p.path)[0]) for p in self.journal.made}
+                self._flush_stage(stage, numbers.get(stage, []), done)
+        made = {Place(p.anchor, split(p.path)[0]) for p in self.journal.made if p not in self.subtrees}
         self._flush({*made, *self.journal.stages}, done)
         return done
 
-    def _flush_stage(self, bench: int, names: Sequence[str], done: set[int]) -> None:
+    def _flush_stage(self, stage: int, numbers: Sequence[int], done: set[int]) -> None:
         """Flush what a staging folder holds: one by one, or its file system as a whole (noted in `done`)."""
+        bench = self.ground.folder(*self._benches[stage])
         device = self.fs.stat_dir(bench).st_dev
         if device in done:
             return
-        if len(names) > FLUSH_ONE_BY_ONE and self.fs.flush_all(bench):
+        folders = [*self.subtrees.folders(stage), self._benches[stage]]
+        if len(numbers) + len(folders) > FLUSH_ONE_BY_ONE and self.fs.flush_all(bench):
             done.add(device)
             return
-        for name in names:
-            self.fs.flush_file(bench, name)
-        self.fs.flush_dir(bench)
+        for number in numbers:
+            self.fs.flush_file(*self._staged(number))
+        for folder in folders:
+            self.fs.flush_dir(self.ground.folder(*folder))
 
     # -- forward -----------------------------------------------------------------------------------------
+
+    def forward_subtrees(self) -> None:
+        """Folders that are new put in place with all that is in them; their operations are in `whole` then.
+
+        Comes before all operations. Raises E-IO-…, E-CONFINE-….
+        """
+        self.whole = self.subtrees.forward(first=not self.recovering)
 
     def forward(self, number: int) -> None:
         """A whole file put in place, or taken away; nothing where that is done.
 
         Raises `RaceError`, E-IO-…, E-CONFINE-….
         """
+        if number in self.whole:
+            return
         operation = self.journal.operations[number]
         with io_at("cannot write", lambda: self.path(operation.place)):
             if operation.new is None:
@@ -286,6 +305,8 @@ class Workbench:
             parent, name = self.target(operation)
         except FileNotFoundError:
             return True  # the folder is gone, and with it whatever we did there
+        if self.subtrees.holds(number):
+            return True  # nothing was put in place
         staged, taken = self.fs.lstat(bench, new), self.fs.lstat(bench, old)
         there = self.fs.lstat(parent, name)
         if operation.new is None:
@@ -336,8 +357,12 @@ class Workbench:
 
     def flush_done(self) -> None:
         """Every name that was changed is on the medium when this returns. Raises E-IO-…."""
-        places = {Place(o.place.anchor, split(o.place.path)[0]) for o in self.journal.operations}
-        self._flush(places)
+        places = {
+            Place(o.place.anchor, split(o.place.path)[0])
+            for number, o in enumerate(self.journal.operations)
+            if number not in self.whole
+        }
+        self._flush(places | self.subtrees.changed())
 
     def missing(self) -> str | None:
         """The path of a file that was put in place and cannot be reached now: its folder was moved away."""
@@ -363,7 +388,8 @@ class Workbench:
                     continue
                 try:
                     for name in self.fs.list_dir(bench):
-                        self.fs.unlink(bench, name)
+                        if not self.subtrees.clear(name):
+                            self.fs.unlink(bench, name)
                 finally:
                     self.fs.close(bench)
                 self.fs.remove_dir(parent, self.journal.staging)
@@ -390,6 +416,10 @@ class Workbench:
     def bench(self, operation: Operation) -> int:
         """A handle of the staging folder of an operation."""
         return self.ground.folder(*self._benches[operation.stage])
+
+    def _staged(self, number: int) -> tuple[int, str]:
+        """A handle of the folder that the new file of an operation is staged in, and its name there."""
+        return self.subtrees.staged(number) or (self.bench(self.journal.operations[number]), f"{number}.new")
 
     def target(self, operation: Operation) -> tuple[int, str]:
         """A handle of the folder of an operation's file, and the file's name."""
