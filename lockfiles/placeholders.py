@@ -84,10 +84,15 @@ def fill_bytes(data: bytes, fillings: Fillings) -> bytes:
     # On the bytes themselves: text with one character beyond Latin-1 takes twice the room.
     head, *pieces = data.split(_MARK)
     parts = [head]
+    known: dict[bytes, bytes | None] = {}
     for piece in pieces:
         end = piece.find(_CLOSING) + len(_CLOSING)
-        match = _REST.fullmatch(piece[:end].decode("utf-8", "replace"))
-        parts += (_MARK, piece) if match is None else (_filled(match, fillings).encode("utf-8"), piece[end:])
+        rest = piece[:end]
+        if rest not in known:
+            match = _REST.fullmatch(rest.decode("utf-8", "replace"))
+            known[rest] = None if match is None else _filled(match, fillings).encode("utf-8")
+        filled = known[rest]
+        parts += (_MARK, piece) if filled is None else (filled, piece[end:])
     return b"".join(parts)
 
 

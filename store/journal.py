@@ -108,8 +108,9 @@ class Anchor(Struct, frozen=True):
 
 class Journal(Struct, frozen=True):
     """One transaction. `made` are folders to be made, outermost first; `stages` the folders that get a
-    staging folder; `subtrees` those of `made` that are put in place whole, with the others below them; `pruned` the folders that go when all is done, innermost first. `generations` maps slug to
-    `(old number, new number)`."""
+    staging folder; `subtrees` those of `made` that are put in place whole, with what is below; `pruned`
+    the folders that go when all is done, innermost first. `generations` maps slug to `(old number, new
+    number)`."""
 
     id: str
     created: str

@@ -28,6 +28,7 @@ from .ledger_schema import (
     MIGRATIONS,
     SELECT_EVENTS,
     Damaged,
+    PlanRow,
     Row,
     add_event,
     check_sound,
@@ -89,6 +90,7 @@ class Ledger:
         self._connection = connection
         self._path = path
         self._now = now
+        self._planned: dict[str, list[PlanRow]] = {}  # what this connection wrote: need not be read again
         self.messages = tuple(messages)
 
     def __enter__(self) -> Ledger:
@@ -129,9 +131,16 @@ class Ledger:
 
         try:
             with writing(self._connection):
-                return _add_plan(self._connection, self._now(), transaction_id, rows)
+                event = _add_plan(self._connection, self._now(), transaction_id, rows)
         except (sqlite3.Error, OSError) as fault:
             raise unwritable(self._path, fault) from fault
+        self._remember(transaction_id, rows)
+        return event
+
+    def _remember(self, transaction_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._planned[transaction_id] = [
+            (n, row["target"], row["key"], int(row["allow"])) for n, row in enumerate(rows)
+        ]
 
     def record_outcomes(self, transaction_id: str, outcomes: Mapping[Key, Outcome]) -> tuple[str, ...]:
         """Write down what came of each allowed item, by `(target, key)`; messages for the user.
@@ -147,7 +156,7 @@ class Ledger:
         payload: dict[str, Any] = {"outcomes": rows}
         try:
             with writing(self._connection):
-                planned = plan_rows(self._connection, transaction_id)
+                planned = self._planned.get(transaction_id) or plan_rows(self._connection, transaction_id)
                 allowed = {(target, key) for _, target, key, allow in planned if allow}
                 if not planned:
                     payload["plan"] = "unknown"
@@ -227,7 +236,9 @@ def open_with_plan(
     connection, messages = open_sound(fs, folder, now, first)
     ledger = Ledger(connection, ledger_path(folder), now, messages)
     try:
-        if not made:
+        if made:
+            ledger._remember(transaction_id, rows)
+        else:
             ledger._write_plan(transaction_id, rows)
     except BaseException:
         ledger.close()

@@ -79,6 +79,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 SELECT_EVENTS = "SELECT sequence, at, kind, transaction_id, payload, digest FROM events"
 Row = tuple[int, str, str, str, bytes, str]
+PlanRow = tuple[int, str, str, int]
+"""Position, target, key and whether it was allowed, of one item of a plan."""
 
 
 class Damaged(Exception):
@@ -244,8 +246,8 @@ def project_plan(
     )
 
 
-def plan_rows(connection: sqlite3.Connection, transaction_id: str) -> list[tuple[int, str, str, int]]:
-    """Position, target, key and whether it was allowed, of every item of a plan; none where it is unknown."""
+def plan_rows(connection: sqlite3.Connection, transaction_id: str) -> list[PlanRow]:
+    """All items of a plan; none where it is unknown."""
     query = "SELECT position, target, key, allow FROM plan_items WHERE transaction_id = ? ORDER BY position"
     return connection.execute(query, (transaction_id,)).fetchall()
 
@@ -255,7 +257,7 @@ def project_outcomes(
     event: int,
     transaction_id: str,
     payload: Mapping[str, Any],
-    planned: Sequence[tuple[int, str, str, int]],
+    planned: Sequence[PlanRow],
 ) -> None:
     """The rows of an `outcomes` event, one an allowed item. Raises `sqlite3.IntegrityError` for a second one.
 
@@ -263,14 +265,28 @@ def project_outcomes(
     folder, comes into another): both get the outcome.
     """
     # One pass over the plan: to look every item up by its key would take time with the square of their count.
-    positions: dict[tuple[str, str], list[int]] = {}
-    for position, target, key in ((n, target, key) for n, target, key, allow in planned if allow):
-        positions.setdefault((target, key), []).append(position)
-    connection.executemany(
-        "INSERT INTO outcomes VALUES (?, ?, ?, ?)",
-        [
-            (transaction_id, position, outcome, event)
-            for target, key, outcome in payload["outcomes"]
-            for position in positions.get((target, key), ())
-        ],
-    )
+    outcome_of = {(target, key): outcome for target, key, outcome in payload["outcomes"]}
+    positions: dict[str, list[int]] = {}
+    for position, target, key, allow in planned:
+        if allow and (outcome := outcome_of.get((target, key))) is not None:
+            positions.setdefault(outcome, []).append(position)
+    # One statement for each run of one outcome, since nearly all items have the same: a row takes sqlite a
+    # sixth of the time so.
+    for outcome, found in positions.items():
+        for first, last in _runs(found):
+            connection.execute(
+                "INSERT INTO outcomes SELECT transaction_id, position, ?, ? FROM plan_items "
+                "WHERE transaction_id = ? AND position BETWEEN ? AND ?",
+                (outcome, event, transaction_id, first, last),
+            )
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each stretch of rising numbers without a gap."""
+    first = last = numbers[0]
+    for number in numbers[1:]:
+        if number != last + 1:
+            yield first, last
+            first = number
+        last = number
+    yield first, last

@@ -12,6 +12,7 @@ from functools import partial
 from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError
+from .arrivals import Arrivals
 from .confinement import check_relative, relative_fault
 from .drift import Next
 from .items import Item
@@ -53,7 +54,16 @@ def plan_files(
     items: dict[str, list[Item]] = {change.slug: [] for change in survey.changes}
     paths: dict[str, str] = {}
     left: set[str] = set()
+    arrivals = Arrivals(survey)
     for full, claims in sites.items():
+        arrival = arrivals.judged(claims[0]) if len(claims) == 1 and full not in others else None
+        if arrival is not None:
+            slug, key = claims[0].change.slug, claims[0].key
+            steps.append(arrival.step)
+            records[slug][key] = arrival.record
+            items[slug].append(arrival.item)
+            paths[full] = key
+            continue
         site = Site(survey, claims, others.get(full, ())).judged()
         if site.step is not None:
             steps.append(site.step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -65,6 +66,24 @@ def claim_of(
     key = file.key if file is not None else spot.full
     return Claim(change, current, spot, base, wanted, after, owner, key)
 
+
+def source_of(claim: Claim, wanted: WantedFile, digest: str) -> Source:
+    """Where the bytes of a file come from that `claim` wants; `digest` is that of what shall stand there."""
+    if wanted.fill:
+        return Source(wanted.source, claim.change.next, claim.key, claim.change.slug)
+    return Source(digest)
+
+
+def fetch(survey: Survey, source: Source) -> bool:
+    """See that the bytes are there, so that staging finds them. Always true. Raises as `Survey.content`."""
+    if not survey.holds(source.digest, source.slug):
+        fillings = survey.fillings(source.fill) if source.fill else None
+        survey.content(source.digest, fillings, source.key, source.slug)
+    return True
+
+
+NEW = "new"
+"""What the item of a file says that comes where nothing stands."""
 
 _NOTHING_SAID = Say()
 
@@ -341,22 +360,12 @@ class Site:
         if new is None:
             return None
         first, survey = self.first, self.survey
-        if ruling.fate is Fate.RESTORE:
+        if ruling.fate is Fate.RESTORE or first.wanted is None:
             source = Source(new.digest)
-        elif first.wanted is not None and first.wanted.fill:
-            source = Source(first.wanted.source, first.change.next, first.key, first.change.slug)
         else:
-            source = Source(new.digest)
-
-        if survey.holds(source.digest, source.slug):
-            return source
-
-        def there() -> bool:
-            fillings = survey.fillings(source.fill) if source.fill else None
-            survey.content(source.digest, fillings, source.key, source.slug)
-            return True
-
-        return source if survey.collect(first.owner.target, first.key, first.spot.full, there) else None
+            source = source_of(first, first.wanted, new.digest)
+        there = survey.collect(first.owner.target, first.key, first.spot.full, partial(fetch, survey, source))
+        return source if there else None
 
     def _item(
         self,
@@ -422,7 +431,7 @@ _OPS = {
 }
 _TEXTS = {
     Fate.KEEP: "stands as it should",
-    Fate.CREATE: "new",
+    Fate.CREATE: NEW,
     Fate.REPLACE: "next version",
     Fate.REMOVE: "goes",
     Fate.ADOPT: "takes the place of yours, which is kept in the store",

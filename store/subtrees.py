@@ -78,7 +78,7 @@ class Subtrees:
         self._journal = journal
         self._ground = ground
         self._benches = benches
-        # Full path of a folder that is made in a subtree -> number of the subtree, path in the staging folder.
+        # Full path of a folder that is made in a subtree -> number of that, and path in the staging folder.
         self._folders: dict[str, tuple[int, str]] = {}
         self._in_place: set[int] = set()  # subtrees that were put in place as one
         tops = {ground.path(t.place.anchor, t.place.path): n for n, t in enumerate(journal.subtrees)}
@@ -93,7 +93,7 @@ class Subtrees:
         self._staged = self._staged_places()
 
     def _staged_places(self) -> dict[int, tuple[int, str]]:
-        """Number of an operation -> its subtree, and the folder in the staging folder that it is staged in."""
+        """Number of an operation -> its subtree, and the path in the staging folder that it is staged in."""
         if not self._folders:
             return {}
         found: dict[int, tuple[int, str]] = {}

@@ -234,6 +234,18 @@ class Survey:
             self._folders[key] = self.collect(target, "", full, lambda: self._facts(place))
         return self._folders[key]
 
+    def new_folder(self, spot: Spot) -> FolderFacts | None:
+        """The folder that `spot` is in, where it does not exist yet; None where it does, or where anything is
+        to be said against it, which is left to `folder` and `look`."""
+        key = spot.place.anchor, split(spot.place.path)[0]
+        facts = self._folders.get(key)
+        if facts is None:
+            try:
+                facts = self._folders[key] = self._facts(Place(*key))
+            except (GsdlockError, OSError):
+                return None
+        return facts if facts.missing else None
+
     def _facts(self, place: Place) -> FolderFacts:
         missing: list[Place] = []
         while True:
