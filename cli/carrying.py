@@ -126,7 +126,7 @@ def carry_out(
         receipts.undone()
         raise
     receipts.outcomes(result)
-    return _outcome(result, nothing, receipts.messages)
+    return _outcome(result, nothing, receipts.messages, rows=options.json)
 
 
 def _described(
@@ -306,12 +306,16 @@ def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[
     return Outcome(0, {"dry-run": True, "items": rows}, lines)
 
 
-def _outcome(result: Result, nothing: str, messages: Sequence[str]) -> Outcome:
+def _outcome(result: Result, nothing: str, messages: Sequence[str], *, rows: bool) -> Outcome:
+    """What is said of a transaction; the data has a row for every item only where somebody reads `rows`."""
     done = [o for o in result.outcomes if o.result == "done"]
     lines = [f"{r}" for r in map(recovered_line, result.recovered)]
     by_target: dict[str, Counter[str]] = {}
     for outcome in done:
-        by_target.setdefault(outcome.item.target, Counter())[outcome.item.op.value] += 1
+        counted = by_target.get(outcome.item.target)
+        if counted is None:
+            counted = by_target[outcome.item.target] = Counter()
+        counted[str.__str__(outcome.item.op)] += 1  # what `value` gives, without the detour
     for target, counts in by_target.items():
         number = next((n for slug, n in result.generations.items() if slug.split("@")[0] == target), None)
         what = ", ".join(f"{op} {n}" for op, n in sorted(counts.items()))
@@ -336,13 +340,14 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str]) -> Outcome:
         "items": [
             {
                 "target": o.item.target,
-                "op": str.__str__(o.item.op),  # what `value` gives, without the detour
+                "op": str.__str__(o.item.op),
                 "key": o.item.key,
                 "risk": str.__str__(o.item.risk),
                 "result": o.result,
                 "decided-by": o.decision.decided_by,
             }
             for o in result.outcomes
+            if rows
         ],
     }
     from ..capabilities.errors import Exit
@@ -374,11 +379,13 @@ def named(item: Item) -> str:
 
 def _held_lines(result: Result) -> list[str]:
     """What is held back in the generations that were made, one line an item."""
+    from ..store.items import ItemOp
+
     made = {slug.split("@")[0] for slug in result.generations}
     return [
         f"{o.item.target}: {named(o.item)} stays as you have it, held back until --ours"
         for o in result.outcomes
-        if o.item.op.value == "hold-back" and o.item.target in made
+        if o.item.op is ItemOp.HOLD_BACK and o.item.target in made
     ]
 
 

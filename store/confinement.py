@@ -42,11 +42,8 @@ def relative_fault(path: str) -> str | None:
         return "holds a control character"
     if len(path.encode("utf-8")) > MOST_PATH_BYTES:
         return f"is longer than {MOST_PATH_BYTES} bytes"
-    for name in path.split("/"):
-        fault = _name_fault(name)
-        if fault:
-            return fault
-    return None
+    folder, slash, name = path.rpartition("/")
+    return (_folder_fault(folder) if slash else None) or _name_fault(name)
 
 
 def check_relative(path: str, *, what: str = "path") -> None:
@@ -207,7 +204,13 @@ def _within(inner: str, outer: str) -> bool:
     return within(inner, outer, fold=True)  # what would be the same place anywhere is one here
 
 
-@lru_cache(maxsize=4096)  # the same few folders and file names come again and again
+# The same few folders and file names come again and again.
+@lru_cache(maxsize=4096)
+def _folder_fault(folder: str) -> str | None:
+    return next(filter(None, map(_name_fault, folder.split("/"))), None)
+
+
+@lru_cache(maxsize=4096)
 def _name_fault(name: str) -> str | None:
     if not name:
         return "is absolute, or has an empty name in it"

@@ -92,21 +92,21 @@ class Subtrees:
                 self._folders[full] = number, f"{path}/{name}"
         self._staged = self._staged_places()
 
-    def _staged_places(self) -> dict[int, tuple[int, str]]:
-        """Number of an operation -> its subtree, and the path in the staging folder that it is staged in."""
-        if not self._folders:
-            return {}
-        found: dict[int, tuple[int, str]] = {}
-        folders: dict[tuple[int, str], tuple[int, str] | None] = {}
-        for number, operation in enumerate(self._journal.operations):
+    def _staged_places(self) -> dict[int, tuple[int, tuple[int, str], str]]:
+        """Number of an operation -> its subtree, the folder that it is staged in, and its name there."""
+        found: dict[int, tuple[int, tuple[int, str], str]] = {}
+        folders: dict[tuple[int, str], tuple[int, tuple[int, str]] | None] = {}
+        for number, operation in enumerate(self._journal.operations if self._folders else ()):
             if not goes_whole(operation):
                 continue
-            key = operation.place.anchor, split(operation.place.path)[0]
+            folder, name = split(operation.place.path)
+            key = operation.place.anchor, folder
             if key not in folders:
-                folders[key] = self._folders.get(self._ground.path(*key))
+                inside = self._folders.get(self._ground.path(*key))
+                folders[key] = None if inside is None else (inside[0], self._below(*inside))
             known = folders[key]
             if known is not None:
-                found[number] = known
+                found[number] = (*known, name)
         return found
 
     def __contains__(self, place: Place) -> bool:
@@ -117,10 +117,7 @@ class Subtrees:
         """A handle of the folder that operation `number` is staged in, and the file's name there; None where
         it is in no subtree. Raises `FileNotFoundError` where its folder is not staged (any more)."""
         known = self._staged.get(number)
-        if known is None:
-            return None
-        subtree, path = known
-        return self._folder(subtree, path), split(self._journal.operations[number].place.path)[1]
+        return None if known is None else (self._ground.folder(*known[1]), known[2])
 
     def holds(self, number: int) -> bool:
         """Whether operation `number` is still staged in its subtree."""
@@ -166,7 +163,7 @@ class Subtrees:
                     self._in_place.add(number)
                 else:
                     self._disband(number)
-        return frozenset(n for n, (tree, _) in self._staged.items() if first and tree in self._in_place)
+        return frozenset(n for n, (tree, *_) in self._staged.items() if first and tree in self._in_place)
 
     def _move(self, number: int, subtree: Subtree) -> bool:
         """Put one in place; False where it cannot be as one, or was by an earlier try."""
@@ -194,7 +191,7 @@ class Subtrees:
                 above, name = split(place.path)
                 with contextlib.suppress(FileExistsError):
                     self._fs.make_dir(self._ground.folder(place.anchor, above), name, 0o777)
-        for operation, (subtree, _) in self._staged.items():
+        for operation, (subtree, *_) in self._staged.items():
             if subtree == number:
                 self._take_out(operation)
 

@@ -122,11 +122,12 @@ def _idle(plan: Preflight, recovered: tuple[Recovered, ...], settled: Settled | 
 def _outcomes(
     items: Sequence[Item], decisions: Sequence[Decision], denied: Collection[tuple[str, str]]
 ) -> tuple[Outcome, ...]:
-    found: list[Outcome] = []
-    for item, decision in zip(items, decisions, strict=True):
-        result = "done" if item.changes else "unchanged"
-        found.append(Outcome(item, "denied" if (item.target, item.key) in denied else result, decision))
-    return tuple(found)
+    def result(item: Item) -> str:
+        if denied and (item.target, item.key) in denied:
+            return "denied"
+        return "done" if item.changes else "unchanged"
+
+    return tuple(Outcome(i, result(i), decision) for i, decision in zip(items, decisions, strict=True))
 
 
 def _reduced(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -45,16 +46,16 @@ class WantedFile(Struct, frozen=True):
         return f"{self.root}:{self.path}"
 
 
-class WantedChange(Struct, frozen=True):
+class WantedChange(Struct, frozen=True, dict=True):
     """One change in a shared file, filled; `source` is the digest of its value in the lock."""
 
     change: Change
     source: str
     executes: bool
 
-    @property
+    @cached_property
     def identity(self) -> tuple[str, str, bytes]:
-        """Equal for two changes that ask for the same thing."""
+        """Equal for two changes that ask for the same thing; worked out once."""
         return identity(self.change)
 
 
