@@ -9,7 +9,9 @@ something (a journal, the current generation) is left as it is.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -19,16 +21,20 @@ from ..capabilities.errors import GsdlockError, shown
 from .collect import register, registered, registration_name
 from .exclusive import DEFAULT_WAIT, exclusive
 from .faults import io_at
+from .filesystem import FileSystem, is_folder
 from .journal import STAGING_PREFIX, Journals
 from .recovery import recover_locked
 from .statefiles import DamagedError, list_folder, read_whole, remove_file, unseal
 from .store import Store
+from .subtrees import TREE
 
 if TYPE_CHECKING:
     from .records import Generation
 
 SET_ASIDE = ".damaged"
 """What the name of a record that was set aside ends in."""
+_DEEPEST = 64
+"""Levels of folders in a staging folder that are looked through."""
 _OLD = 3600
 """Seconds after which a temporary file is one that was left over."""
 
@@ -176,7 +182,7 @@ def _is_spare(store: Store, folder: str, generations: list[Generation]) -> bool:
             handles.callback(store.fs.close, root)
             inside = store.fs.open_dir(root, name)
             handles.callback(store.fs.close, inside)
-            digests = {sha256_digest(store.fs.read(inside, file)) for file in store.fs.list_dir(inside)}
+            digests = {sha256_digest(store.fs.read(*file)) for file in _staged(store.fs, inside)}
         except (OSError, GsdlockError):  # what cannot be read is not spare
             return False
     return digests <= named and all(store.blobs.sound(digest) for digest in digests)
@@ -348,8 +354,7 @@ def _unstage(store: Store, finding: Finding) -> str | None:
     try:
         inside = store.fs.open_dir(handle, name)
         try:
-            for file in store.fs.list_dir(inside):
-                store.fs.unlink(inside, file)
+            _empty(store.fs, inside)
         finally:
             store.fs.close(inside)
         store.fs.remove_dir(handle, name)
@@ -357,6 +362,36 @@ def _unstage(store: Store, finding: Finding) -> str | None:
     finally:
         store.fs.close(handle)
     return f"{finding.path} was removed; the store has all that was in it"
+
+
+def _staged(fs: FileSystem, folder: int, level: int = 0) -> Iterator[tuple[int, str]]:
+    """The files of a staging folder, those of its subtrees too; handles are good until the next one is asked
+    for. Raises `OSError`."""
+    for name in fs.list_dir(folder):
+        if not (level or name.endswith(TREE)) or not is_folder(fs.lstat(folder, name)):
+            yield folder, name
+        elif level == _DEEPEST:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+        else:
+            inner = fs.open_dir(folder, name)
+            try:
+                yield from _staged(fs, inner, level + 1)
+            finally:
+                fs.close(inner)
+
+
+def _empty(fs: FileSystem, folder: int) -> None:
+    """Remove all that is in a staging folder. Raises `OSError`."""
+    for name in fs.list_dir(folder):
+        if not is_folder(fs.lstat(folder, name)):
+            fs.unlink(folder, name)
+            continue
+        inner = fs.open_dir(folder, name)
+        try:
+            _empty(fs, inner)
+        finally:
+            fs.close(inner)
+        fs.remove_dir(folder, name)
 
 
 def _set_aside(store: Store, folder: str, name: str) -> None:

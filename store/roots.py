@@ -210,6 +210,20 @@ class Ground:
                 self._keep((anchor, step), handle)
         return handle
 
+    def reached(self, anchor: int, path: str) -> int | None:
+        """As `folder`; None where it is missing, or something that is no folder stands there or on the way.
+
+        Raises E-CONFINE-MOVED, and `OSError`.
+        """
+        try:
+            return self.folder(anchor, path)
+        except FileNotFoundError:
+            return None
+        except GsdlockError as error:
+            if error.code not in ("E-CONFINE-KIND", "E-CONFINE-LINK"):
+                raise
+            return None
+
     def look(self, anchor: int, path: str) -> os.stat_result | None:
         """The status of `path`, no link followed; None where it, or a folder on its way, is missing."""
         folder, name = split(path)

@@ -17,7 +17,8 @@ from .filesystem import FileSystem
 from .journal import Journal, Operation, Place, Step, Subtree
 from .roots import Ground, split
 
-_TREE = ".tree"
+TREE = ".tree"
+"""What the name of a staged subtree ends in."""
 _OCCUPIED = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.EISDIR, errno.ENOTDIR})
 _NOT_AS_ONE = _OCCUPIED | {errno.EXDEV}  # some file systems move a file to another folder, but no folder
 
@@ -86,7 +87,7 @@ class Subtrees:
             full = ground.path(place.anchor, place.path)
             above, _, name = full.rpartition("/")
             if full in tops:
-                self._folders[full] = tops[full], f"{tops[full]}{_TREE}"
+                self._folders[full] = tops[full], f"{tops[full]}{TREE}"
             elif above in self._folders:
                 number, path = self._folders[above]
                 self._folders[full] = number, f"{path}/{name}"
@@ -168,7 +169,7 @@ class Subtrees:
     def _move(self, number: int, subtree: Subtree) -> bool:
         """Put one in place; False where it cannot be as one, or was by an earlier try."""
         above, name = split(subtree.place.path)
-        bench, staged = self._bench(number), f"{number}{_TREE}"
+        bench, staged = self._bench(number), f"{number}{TREE}"
         try:
             self._fs.rename_new(bench, staged, self._ground.folder(subtree.place.anchor, above), name)
         except FileNotFoundError:
@@ -184,13 +185,14 @@ class Subtrees:
     def _disband(self, number: int) -> None:
         """Take the files out of a subtree that is staged yet, and see to it that their folders are there."""
         bench = self._bench(number)
-        if self._fs.lstat(bench, f"{number}{_TREE}") is None:
+        if self._fs.lstat(bench, f"{number}{TREE}") is None:
             return
         for place in self._journal.made:
             if self._folders.get(self._path(place), (-1, ""))[0] == number:
                 above, name = split(place.path)
                 with contextlib.suppress(FileExistsError):
                     self._fs.make_dir(self._ground.folder(place.anchor, above), name, 0o777)
+                self._ground.folder(place.anchor, place.path)  # what is no folder is told before a file moves
         for operation, (subtree, *_) in self._staged.items():
             if subtree == number:
                 self._take_out(operation)
@@ -213,7 +215,7 @@ class Subtrees:
 
         Raises `OSError`.
         """
-        number = name.removesuffix(_TREE)
+        number = name.removesuffix(TREE)
         if number == name:
             return False
         inner = [path for subtree, path in self._folders.values() if str(subtree) == number]

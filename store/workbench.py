@@ -300,13 +300,13 @@ class Workbench:
 
     def put_back(self, new: str, number: int, operation: Operation) -> bool:
         """See `backward`; False where somebody changed the file since, which is left so. Raises `OSError`."""
+        if self.subtrees.holds(number):
+            return True  # nothing was put in place
         bench, old = self.bench(operation), f"{number}.old"
         try:
             parent, name = self.target(operation)
         except FileNotFoundError:
             return True  # the folder is gone, and with it whatever we did there
-        if self.subtrees.holds(number):
-            return True  # nothing was put in place
         staged, taken = self.fs.lstat(bench, new), self.fs.lstat(bench, old)
         there = self.fs.lstat(parent, name)
         if operation.new is None:
@@ -401,7 +401,9 @@ class Workbench:
             folder, name = split(place.path)
             with io_at("cannot remove", self.path(place)):
                 try:
-                    self.fs.remove_dir(self.ground.folder(place.anchor, folder), name)
+                    parent = self.ground.reached(place.anchor, folder)
+                    if parent is not None:
+                        self.fs.remove_dir(parent, name)
                 except OSError as error:
                     if error.errno not in _NOT_EMPTY:
                         raise
@@ -438,9 +440,8 @@ class Workbench:
         done = set() if done is None else done
         for place in sorted(places, key=lambda p: (p.anchor, p.path)):
             with io_at("cannot write in", self.path(place)):
-                try:
-                    handle = self.ground.folder(place.anchor, place.path)
-                except FileNotFoundError:
+                handle = self.ground.reached(place.anchor, place.path)
+                if handle is None:
                     continue
                 device = self.fs.stat_dir(handle).st_dev
                 if device in done:

@@ -78,6 +78,26 @@ def test_a_staging_folder_goes_where_the_store_has_all_of_it(installed: Any, fil
     assert installed.tree() == before
 
 
+@pytest.mark.parametrize(("text", "spare"), [("two", True), ("in no store", False)])
+def test_a_folder_that_was_to_come_whole_is_looked_through(text: str, spare: bool, installed: Any) -> None:
+    before = installed.tree()
+    folder = staging(installed, a="one")
+    (folder / "0.tree/deep/er").mkdir(parents=True)
+    (folder / "0.tree/deep/er/b.md").write_text(text)
+    (folder / "0.tree/c.md").write_text("one")
+    assert found(installed) == [("staging", str(folder), spare)]
+    mended(installed)
+    assert folder.exists() is not spare
+    if spare:
+        assert installed.tree() == before
+
+
+def test_folders_too_deep_to_be_ours_are_left(installed: Any) -> None:
+    folder = staging(installed)
+    (folder / "0.tree" / "/".join("d" * 70)).mkdir(parents=True)
+    assert found(installed) == [("staging", str(folder), False)]
+
+
 def content_of_the_user(folder: Path) -> None:
     (folder / "1.new").write_text("taken out, and kept nowhere else")
 

@@ -12,9 +12,10 @@ from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits.types import Change, Entry
 from gsdlock.store.filesystem_decorators import Call, Decorated, Faulty, Recording
 from gsdlock.store.filesystem_posix import RealFileSystem
-from gsdlock.store.journal import Anchor, Journal, Journals, Operation, Phase, Place, Recipe, Step
+from gsdlock.store.journal import Anchor, Journal, Journals, Operation, Phase, Place, Recipe, Step, Subtree
 from gsdlock.store.records import EntryRecord, Kept
 from gsdlock.store.recovery import recover
+from gsdlock.store.statefiles import seal, unseal
 from gsdlock.store.wanted import WantedChange
 from msgspec.structs import replace
 
@@ -36,7 +37,7 @@ JOURNAL = Journal(
     created="2026-01-01T00:00:00.000Z",
     command="gsdlock apply",
     anchors=(Anchor("/home/ada", 1, 2),),
-    made=(Place(0, ".host"),),
+    made=(Place(0, ".host"), Place(0, ".host/skills")),
     stages=(Place(0, ".host"), Place(0, "")),
     operations=(
         Operation(Step.PUT, Place(0, ".host/a.md"), 0, Kept(D[0], 0o644), None),
@@ -53,6 +54,7 @@ JOURNAL = Journal(
     ),
     pruned=(Place(0, ".host/old"),),
     generations={"one@default": (0, 1)},
+    subtrees=(Subtree(Place(0, ".host/skills"), 0),),
 )
 
 
@@ -66,6 +68,17 @@ def test_a_journal_comes_back_as_it_was_written(journals: Journals) -> None:
     assert journals.pending() == [JOURNAL.id]
     assert journals.phase(JOURNAL.id) is Phase.PREPARE
     assert journals.read(JOURNAL.id, Phase.PREPARE) == JOURNAL
+
+
+def test_a_journal_of_a_version_before_subtrees_has_none(journals: Journals) -> None:
+    """Such a version made every folder in its place; what it broke off is put right as it would have."""
+    journals.write(JOURNAL)
+    handle = journals._fs.open_root(f"{journals._folder}/{JOURNAL.id}")
+    data = unseal(journals._fs.read(handle, "prepare.json"))
+    assert data.pop("subtrees") == [[0, ".host/skills", 0]]
+    journals._fs.unlink(handle, "prepare.json")
+    journals._fs.create(handle, "prepare.json", seal(data), 0o600)
+    assert journals.read(JOURNAL.id, Phase.PREPARE) == replace(JOURNAL, subtrees=())
 
 
 def test_a_phase_is_a_name_and_moving_on_writes_nothing_new(journals: Journals, world: Any) -> None:
