@@ -382,8 +382,9 @@ class Workbench:
         for place in self.journal.stages:
             with io_at("cannot clean up in", self.path(place)):
                 try:
-                    parent = self.ground.folder(place.anchor, place.path)
-                    bench = self.fs.open_dir(parent, self.journal.staging)
+                    bench = self.fs.open_dir(
+                        self.ground.folder(place.anchor, place.path), self.journal.staging
+                    )
                 except FileNotFoundError:
                     continue
                 try:
@@ -392,7 +393,8 @@ class Workbench:
                             self.fs.unlink(bench, name)
                 finally:
                     self.fs.close(bench)
-                self.fs.remove_dir(parent, self.journal.staging)
+                # Its handle anew: there may have been many folders to walk through.
+                self.fs.remove_dir(self.ground.folder(place.anchor, place.path), self.journal.staging)
 
     def remove_folders(self, places: tuple[Place, ...]) -> None:
         """Remove folders, innermost first, that are empty; others stay. Raises E-IO-…."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.lockfiles.model import EditOp
-from gsdlock.store import plan_files
+from gsdlock.store.arrivals import Arrivals
 from gsdlock.store.choices import Choices
 from gsdlock.store.filesystem_decorators import CHANGING, FLUSHING, Call, Decorated, Faulty
 from gsdlock.store.filesystem_posix import RealFileSystem
@@ -128,6 +128,72 @@ class TestAnInstall:
         clean(world)
 
 
+class TestManyFolders:
+    """More than are held open at a time: whoever keeps a handle over a walk through them has another one."""
+
+    MANY = {f"skills/{n}/SKILL.md": f"{n}" for n in range(90)} | {"agents/one.md": "one", "top.md": "top"}
+
+    def test_they_come_and_go(self, world: Any) -> None:
+        before = world.tree()
+        world.apply(world.wanted(self.MANY))
+        assert there(world.root) == set(self.MANY)
+        world.apply(None)
+        assert world.tree() == before
+
+    @pytest.mark.parametrize("where", ["create", "rename"])
+    def test_staged_yet_they_are_removed_again(self, where: str, world: Any) -> None:
+        world.root.mkdir()
+        before = world.tree()
+
+        def fail(call: Call) -> None:
+            ends = {"create": "/top.md", "rename": "/commit.json"}
+            if call.method == where and (call.path.endswith("1.new") or call.to.endswith(ends[where])):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), call.path)
+
+        with pytest.raises(GsdlockError) as caught:
+            world.using(Before(RealFileSystem(), fail)).apply(world.wanted(self.MANY))
+        assert caught.value.code == "E-IO-FULL" and not caught.value.details
+        assert world.tree() == before
+        clean(world)
+
+    def test_taken_back_after_they_were_in_place(self, world: Any) -> None:
+        world.root.mkdir()
+        before = world.tree()
+
+        def fail(call: Call) -> None:
+            if call.method == "rename_new" and call.to.endswith("/top.md"):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), call.to)
+
+        with pytest.raises(GsdlockError) as caught:
+            world.using(Before(RealFileSystem(), fail)).apply(world.wanted(self.MANY))
+        assert caught.value.code == "E-IO-OTHER" and not caught.value.details
+        assert world.tree() == before
+        clean(world)
+
+    @pytest.mark.parametrize("meddle", [False, True], ids=["alone", "joining"])
+    def test_killed_at_some_changes_recovery_ends_at_one_end(
+        self, meddle: bool, world: Any, tmp_path: Path
+    ) -> None:
+        ends = set()
+        for at in range(1, 1000, 5):
+            place = another(world, tmp_path / f"{at}")
+            if not killed(place, at, self.MANY, meddle=meddle):
+                break
+            recover(place.store)
+            clean(place)
+            found = (there(place.root) if place.root.exists() else set()) - {"skills/NOTES.md"}
+            assert found in (set(), set(self.MANY)), f"killed before change {at}"
+            ends.add(bool(found))
+        assert ends == {False, True}
+
+    def test_joining_a_folder_that_appeared(self, world: Any) -> None:
+        fs = Before(RealFileSystem(), once(moves_subtree, (world.root / "skills").mkdir))
+        world.root.mkdir()
+        world.using(fs).apply(world.wanted(self.MANY))
+        assert there(world.root) == set(self.MANY)
+        clean(world)
+
+
 class TestSomebodyElseMakesTheFolder:
     def test_files_join_what_is_there(self, world: Any) -> None:
         def meddle() -> None:
@@ -186,12 +252,8 @@ class TestSomebodyElseMakesTheFolder:
         """The folder appears right before the subtree is moved; then the process dies, sooner or later."""
         ends = []
         for at in range(1, 200):
-            place = type(world)(
-                *(tmp_path / f"{at}" / part for part in ("home", "data", "state")), Unflushed()
-            )
-            for folder in (place.home, place.data, place.state):
-                folder.mkdir(parents=True, mode=0o700)
-            if not killed_with_folder(place, at):
+            place = another(world, tmp_path / f"{at}")
+            if not killed(place, at, PLAN, meddle=True):
                 break
             recover(place.store)
             clean(place)
@@ -232,15 +294,27 @@ def in_child(do: Callable[[], object]) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def killed_with_folder(world: Any, at: int) -> bool:
-    def meddle() -> None:
+def another(world: Any, folder: Path) -> Any:
+    """A new world of the same kind in `folder`."""
+    made = type(world)(folder / "home", folder / "data", folder / "state", Unflushed())
+    for part in (made.home, made.data, made.state):
+        part.mkdir(parents=True, mode=0o700)
+    return made
+
+
+def killed(world: Any, at: int, files: Mapping[str, str], *, meddle: bool) -> bool:
+    """Whether an install comes as far as change number `at`, before which it is killed; with `meddle`
+    somebody makes the folder `skills` right before it is moved."""
+
+    def make_folder() -> None:
         (world.root / "skills").mkdir(parents=True)
         (world.root / "skills/NOTES.md").write_text("mine")
 
     def do() -> None:
         die = lambda: os.kill(os.getpid(), signal.SIGKILL)  # noqa: E731
         fs = Faulty(Unflushed(), at, methods=CHANGING | FLUSHING, instead=die, torn=True)
-        world.using(Before(fs, once(moves_subtree, meddle))).apply(world.wanted(PLAN))
+        meet = once(moves_subtree, make_folder) if meddle else lambda call: None
+        world.using(Before(fs, meet)).apply(world.wanted(files))
 
     return in_child(do)
 
@@ -319,5 +393,5 @@ def test_an_arrival_is_judged_as_any_other_file(
         return found.items, found.steps, dict(found.generations), found.prunes
 
     quick = judged()
-    monkeypatch.setattr(plan_files.Arrivals, "judged", lambda self, claim: None)
+    monkeypatch.setattr(Arrivals, "judged", lambda self, claim: None)
     assert quick == judged()
