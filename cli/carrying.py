@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -310,12 +310,10 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str], *, rows: boo
     """What is said of a transaction; the data has a row for every item only where somebody reads `rows`."""
     done = [o for o in result.outcomes if o.result == "done"]
     lines = [f"{r}" for r in map(recovered_line, result.recovered)]
-    by_target: dict[str, Counter[str]] = {}
+    by_target: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for outcome in done:
-        counted = by_target.get(outcome.item.target)
-        if counted is None:
-            counted = by_target[outcome.item.target] = Counter()
-        counted[str.__str__(outcome.item.op)] += 1  # what `value` gives, without the detour
+        # As `value` gives it, without the detour.
+        by_target[outcome.item.target][str.__str__(outcome.item.op)] += 1
     for target, counts in by_target.items():
         number = next((n for slug, n in result.generations.items() if slug.split("@")[0] == target), None)
         what = ", ".join(f"{op} {n}" for op, n in sorted(counts.items()))

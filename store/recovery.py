@@ -109,7 +109,7 @@ def carry_on(
     journal = bench.journal
     rewriting = Rewriting(bench, validators)
     bench.ground.forget()  # walk again from the anchors: folders may have been moved meanwhile
-    bench.forward_subtrees()
+    bench.subtrees.forward(first=not bench.recovering)
     for number, operation in enumerate(journal.operations):
         if operation.recipe is not None:
             rewriting.forward(number)

@@ -74,12 +74,12 @@ def source_of(claim: Claim, wanted: WantedFile, digest: str) -> Source:
     return Source(digest)
 
 
-def fetch(survey: Survey, source: Source) -> bool:
-    """See that the bytes are there, so that staging finds them. Always true. Raises as `Survey.content`."""
+def fetched(survey: Survey, source: Source) -> Source:
+    """The source, after it was seen that its bytes are there. Raises as `Survey.content`."""
     if not survey.holds(source.digest, source.slug):
         fillings = survey.fillings(source.fill) if source.fill else None
         survey.content(source.digest, fillings, source.key, source.slug)
-    return True
+    return source
 
 
 NEW = "new"
@@ -299,7 +299,7 @@ class Site:
             else:  # what the user lets others do with the file is no reason for a new generation
                 mode = base.mode if base is not None and seen.same(base.digest, base.mode) else seen.mode
             if claim.wanted is not None:
-                self.records.append((claim.change.slug, _record(claim, ruling, mode)))
+                self.records.append((claim.change.slug, record_of(claim, ruling, mode)))
             elif ruling.held and claim.base is not None:
                 self.records.append((claim.change.slug, replace(claim.base, held=ruling.held)))
             after = new.digest if changes and new is not None else "" if changes else seen.digest
@@ -364,8 +364,9 @@ class Site:
             source = Source(new.digest)
         else:
             source = source_of(first, first.wanted, new.digest)
-        there = survey.collect(first.owner.target, first.key, first.spot.full, partial(fetch, survey, source))
-        return source if there else None
+        return survey.collect(
+            first.owner.target, first.key, first.spot.full, partial(fetched, survey, source)
+        )
 
     def _item(
         self,
@@ -378,31 +379,38 @@ class Site:
         users: bool = False,
         mode: int = 0,
     ) -> None:
-        wanted, owner = claim.change.next, claim.owner
-        weight = Weight(
-            outside=wanted is not None and wanted.outside,
-            group_writable=claim.spot.group_writable,
-            third_party=wanted is not None and claim.key in wanted.third_party,
-            users=users,
-        )
-        item = file_item(
-            target=owner.target,
-            scope=owner.scope,
-            op=op,
-            key=claim.key,
-            mode=mode,
-            before=before,
-            after=after,
-            text=f"{claim.spot.full}: {text}",
-            weight=weight,
-        )
+        item = item_of(claim, op, before, after, text, users=users, mode=mode)
         self.items.append((claim.change.slug, item))
 
     def _shown(self) -> str:
         return shown(self.first.spot.full, 400)
 
 
-def _record(claim: Claim, ruling: Ruling, mode: int) -> FileRecord:
+def item_of(
+    claim: Claim, op: ItemOp, before: str, after: str, text: str, *, users: bool = False, mode: int = 0
+) -> Item:
+    """The item of one claim; `text` goes on after the path, `users` says that the user's version goes."""
+    wanted, owner = claim.change.next, claim.owner
+    return file_item(
+        target=owner.target,
+        scope=owner.scope,
+        op=op,
+        key=claim.key,
+        mode=mode,
+        before=before,
+        after=after,
+        text=f"{claim.spot.full}: {text}",
+        weight=Weight(
+            outside=wanted is not None and wanted.outside,
+            group_writable=claim.spot.group_writable,
+            third_party=wanted is not None and claim.key in wanted.third_party,
+            users=users,
+        ),
+    )
+
+
+def record_of(claim: Claim, ruling: Ruling, mode: int) -> FileRecord:
+    """The record that the next generation has of what a claim wants; `mode` is what was really set."""
     wanted, after = claim.wanted, claim.next
     assert wanted is not None and after is not None
     return FileRecord(

@@ -62,10 +62,7 @@ def _stages_by_folder(operations: Iterable[Operation]) -> dict[tuple[int, str], 
     found: dict[tuple[int, str], set[int]] = {}
     for operation in operations:
         key = operation.place.anchor, split(operation.place.path)[0]
-        known = found.get(key)
-        if known is None:
-            known = found[key] = set()
-        known.add(operation.stage)
+        found.setdefault(key, set()).add(operation.stage)
     return found
 
 
@@ -81,7 +78,9 @@ class Subtrees:
         self._benches = benches
         # Full path of a folder that is made in a subtree -> number of that, and path in the staging folder.
         self._folders: dict[str, tuple[int, str]] = {}
-        self._in_place: set[int] = set()  # subtrees that were put in place as one
+        self.done: frozenset[int] = frozenset()
+        """Operations that need nothing more, since their subtree was put in place as one."""
+        self._in_place: set[int] = set()
         tops = {ground.path(t.place.anchor, t.place.path): n for n, t in enumerate(journal.subtrees)}
         for place in journal.made if tops else ():
             full = ground.path(place.anchor, place.path)
@@ -152,9 +151,9 @@ class Subtrees:
             with io_at("cannot make", full):
                 self._fs.make_dir(self._folder(subtree, above), name, 0o777)
 
-    def forward(self, *, first: bool) -> frozenset[int]:
-        """Put every subtree in place. The operations that are done with it; all others are to be done one by
-        one. Where this is not the `first` try, files may have been taken out before, so that is every one.
+    def forward(self, *, first: bool) -> None:
+        """Put every subtree in place, before any operation is done by itself. Where this is not the `first`
+        try, files may have been taken out before, so each operation is looked at all the same.
 
         Raises E-IO-…, E-CONFINE-….
         """
@@ -164,7 +163,8 @@ class Subtrees:
                     self._in_place.add(number)
                 else:
                     self._disband(number)
-        return frozenset(n for n, (tree, *_) in self._staged.items() if first and tree in self._in_place)
+        if first:
+            self.done = frozenset(n for n, (tree, *_) in self._staged.items() if tree in self._in_place)
 
     def _move(self, number: int, subtree: Subtree) -> bool:
         """Put one in place; False where it cannot be as one, or was by an earlier try."""

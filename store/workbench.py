@@ -53,7 +53,6 @@ class Workbench:
         self.ground = ground
         self.recovering = recovering
         self.displaced: dict[str, Kept] = {}
-        self.whole: frozenset[int] = frozenset()  # operations that were done with their subtree
         name = journal.staging
         self._benches = [(p.anchor, f"{p.path}/{name}" if p.path else name) for p in journal.stages]
         self.subtrees = Subtrees(self.fs, journal, ground, self._benches)
@@ -120,19 +119,12 @@ class Workbench:
 
     # -- forward -----------------------------------------------------------------------------------------
 
-    def forward_subtrees(self) -> None:
-        """Folders that are new put in place with all that is in them; their operations are in `whole` then.
-
-        Comes before all operations. Raises E-IO-…, E-CONFINE-….
-        """
-        self.whole = self.subtrees.forward(first=not self.recovering)
-
     def forward(self, number: int) -> None:
         """A whole file put in place, or taken away; nothing where that is done.
 
         Raises `RaceError`, E-IO-…, E-CONFINE-….
         """
-        if number in self.whole:
+        if number in self.subtrees.done:
             return
         operation = self.journal.operations[number]
         with io_at("cannot write", lambda: self.path(operation.place)):
@@ -360,7 +352,7 @@ class Workbench:
         places = {
             Place(o.place.anchor, split(o.place.path)[0])
             for number, o in enumerate(self.journal.operations)
-            if number not in self.whole
+            if number not in self.subtrees.done
         }
         self._flush(places | self.subtrees.changed())
 
