@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .gsd_layout import Wording
-from .patterns import ANY_TEXT, FILE_NAME, ID, RANGE, RELATIVE, RELATIVE_FOLDER, TEXT
-from .shapes import Anything, Choice, Flag, ListOf, MapOf, Record, Shape, Text, Whole, choice
+from .patterns import FILE_NAME, ID, RANGE, RELATIVE, RELATIVE_FOLDER
+from .shapes import ANY_TEXT, TEXT, Anything, Choice, Flag, ListOf, MapOf, Record, Shape, Text, Whole, choice
 from .vocabulary import (
     ConfigFileFormat,
     HookDialectName,

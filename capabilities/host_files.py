@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from .model import McpPlace, Runtime
-from .patterns import ANY_TEXT, TEXT
 from .shapes import (
+    ANY_TEXT,
+    TEXT,
     Anything,
     ByKind,
     Choice,
@@ -75,7 +76,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _matches(pattern: str, key: str) -> bool:
-    return _pattern(pattern).fullmatch(key) is not None
+    return pattern == key if "*" not in pattern else _pattern(pattern).fullmatch(key) is not None
 
 
 def _below(pointer: str, shape: Shape) -> Shape:

@@ -17,9 +17,7 @@ _NOT_RESERVED = r"(?!(?:__proto__|constructor|prototype)$)"
 _KEBAB = rf"{_NOT_RESERVED}[a-z][a-z0-9-]*"
 _SCRIPT_SEGMENT = r"(?!\.{1,2}(?:/|$))[A-Za-z0-9._][A-Za-z0-9._-]*"
 
-TEXT = Text()
 LINE = Text("a line of text", r"[^\x00-\x1f\x7f-\x9f]+", 500)
-ANY_TEXT = Text("a text", r"[\s\S]*")
 NAME = Text("a text that is no reserved name", rf"{_NOT_RESERVED}[\s\S]+", 500)
 ID = Text("lower-case letters, digits and hyphens, a letter first", _KEBAB, 128)
 STEM = Text(

@@ -62,6 +62,10 @@ class Text(Struct, frozen=True, eq=False):
         return {"type": "string", "pattern": f"^(?:{self.pattern})$", "maxLength": self.longest}
 
 
+TEXT = Text()
+ANY_TEXT = Text("a text", r"[\s\S]*")
+
+
 class Flag(Struct, frozen=True, eq=False):
     """True or false."""
 

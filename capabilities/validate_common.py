@@ -6,8 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .npm_range import RangeError, parse_range
-from .patterns import ANY_TEXT, CONFIG_KEY, ID, INTEGRITY, LINE, NAME, RANGE, TEXT, VERSION
-from .shapes import Choice, Fault, Flag, ListOf, MapOf, Number, Record, Shape, Tagged, choice, show
+from .patterns import CONFIG_KEY, ID, INTEGRITY, LINE, NAME, RANGE, VERSION
+from .shapes import (
+    ANY_TEXT,
+    TEXT,
+    Choice,
+    Fault,
+    Flag,
+    ListOf,
+    MapOf,
+    Number,
+    Record,
+    Shape,
+    Tagged,
+    choice,
+    show,
+)
 from .vocabulary import Tier
 
 ENVELOPE: dict[str, Shape] = {

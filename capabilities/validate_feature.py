@@ -6,20 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import vocabulary as words
-from .patterns import (
-    ANY_TEXT,
-    CONFIG_KEY,
-    ID,
-    LINE,
-    NAME,
-    RELATIVE,
-    SCRIPT,
-    STEM,
-    TEXT,
-    URL,
-    VARIABLE,
-)
+from .patterns import CONFIG_KEY, ID, LINE, NAME, RELATIVE, SCRIPT, STEM, URL, VARIABLE
 from .shapes import (
+    ANY_TEXT,
+    TEXT,
     Anything,
     Choice,
     Either,

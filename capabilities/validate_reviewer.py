@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import vocabulary as words
-from .patterns import ANY_TEXT, CONFIG_KEY, LINE, TEXT, URL, VARIABLE
+from .patterns import CONFIG_KEY, LINE, URL, VARIABLE
 from .shapes import (
+    ANY_TEXT,
+    TEXT,
     Choice,
     Fault,
     ListOf,

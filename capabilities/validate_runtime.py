@@ -7,7 +7,6 @@ from typing import Any
 
 from . import vocabulary as words
 from .patterns import (
-    ANY_TEXT,
     DOT_FOLDER,
     EXTENSION,
     FILE_NAME,
@@ -19,10 +18,11 @@ from .patterns import (
     RELATIVE,
     RELATIVE_FOLDER,
     ROOT_FILE,
-    TEXT,
     VARIABLE,
 )
 from .shapes import (
+    ANY_TEXT,
+    TEXT,
     Choice,
     Either,
     Fault,

@@ -26,7 +26,6 @@ from .model import (
 )
 from .versions import check_version, conflict_line
 
-_FILE = re.compile(FILE)
 _KEY = re.compile(rf"{ROOT}:(.+)", re.DOTALL)
 _MOST_BYTES = 64 * 1024 * 1024
 
@@ -136,7 +135,7 @@ def _placements(files: Table) -> tuple[Placement, ...]:
     placements = []
     for key in files.names():
         line = files.string(key)
-        match, parts = _FILE.fullmatch(line), _KEY.fullmatch(key)
+        match, parts = re.fullmatch(FILE, line), _KEY.fullmatch(key)
         if match is None or parts is None:
             files.fault(key, "must read root:path = sha256:<hex> <mode> <size>")
             continue

@@ -76,12 +76,31 @@ def folded(path: str) -> str:
 def twins(paths: Iterable[str]) -> list[Twin]:
     """The clashes among paths: equal but for case or composition (whole, or in a folder on the way), and a
     file where another path needs a folder. Paths may be absolute. Equal paths do not clash."""
+    whole = set(paths)
+    return [] if _all_apart(whole) else _clashes(whole)
+
+
+def _all_apart(paths: set[str]) -> bool:
+    """Whether `paths` surely have no twins, which is nearly always so and is quickly told."""
+    folders: set[str] = set()
+    above = {path.rpartition("/")[0] for path in paths}
+    while above := above - folders:
+        folders |= above
+        above = {path.rpartition("/")[0] for path in above}
+    folders.discard("")
+    if not folders.isdisjoint(paths):
+        return False
+    spelled = paths | folders
+    return len(set(map(folded, spelled))) == len(spelled)
+
+
+def _clashes(paths: set[str]) -> list[Twin]:
     found: list[Twin] = []
     spelled: dict[str, str] = {}  # folded folder or file -> its first spelling
     files: dict[str, str] = {}
     folders: dict[str, str] = {}  # folded folder -> a path that needs it
     done: set[str] = set()  # folders that were looked at, as they are spelled
-    for path in sorted(set(paths)):
+    for path in sorted(paths):
         parts = [path]
         while (folder := parts[-1].rpartition("/")[0]) and folder not in done:
             parts.append(folder)

@@ -247,9 +247,9 @@ def _last_errno() -> int:
 @functools.cache
 def _umask() -> int:
     """The umask of this process. Linux tells it; elsewhere it can only be read by setting it."""
-    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as status:
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as status:
         for line in status:
-            if line.startswith("Umask:"):
+            if line.startswith(b"Umask:"):
                 return int(line.split()[1], 8)
     value = os.umask(0o077)
     os.umask(value)

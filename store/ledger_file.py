@@ -22,6 +22,7 @@ from .ledger_schema import (
     add_event,
     check_sound,
     connect,
+    create,
     is_intact,
     migrate,
     plan_rows,
@@ -151,7 +152,7 @@ def _build(fs: FileSystem, handle: int, folder: str, fill: Callable[[sqlite3.Con
     try:
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute("PRAGMA journal_mode = MEMORY")
-        migrate(connection, MIGRATIONS)
+        create(connection)
         fill(connection)
         connection.execute("PRAGMA journal_mode = WAL")
     finally:

@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 
 BUSY_MILLISECONDS = 5000
 
-# Step n brings user_version from n to n + 1. A step that was released is never changed; new ones are added.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """CREATE TABLE events (
+# Written with `OR`: for a list of more than two, sqlite makes and fills a table of its own at every row.
+_WIDER = "outcome = 'done' OR outcome = 'unchanged' OR outcome = 'undone' OR outcome = 'withheld'"
+_EVENTS = """CREATE TABLE events (
             sequence INTEGER PRIMARY KEY AUTOINCREMENT,
             at TEXT NOT NULL,
             kind TEXT NOT NULL,
             transaction_id TEXT NOT NULL,
             payload BLOB NOT NULL,
             digest TEXT NOT NULL
-        )""",
-        """CREATE TABLE plan_items (
+        )"""
+_PLAN_ITEMS = """CREATE TABLE plan_items (
             transaction_id TEXT NOT NULL,
             position INTEGER NOT NULL,
             target TEXT NOT NULL,
@@ -41,41 +40,57 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             decided_by TEXT NOT NULL,
             event INTEGER NOT NULL REFERENCES events (sequence),
             PRIMARY KEY (transaction_id, position)
-        ) WITHOUT ROWID""",
-        """CREATE TABLE outcomes (
+        ) WITHOUT ROWID"""
+
+
+def _outcomes(name: str, check: str) -> str:
+    return f"""CREATE TABLE {name} (
             transaction_id TEXT NOT NULL,
             position INTEGER NOT NULL,
-            outcome TEXT NOT NULL CHECK (outcome IN ('done', 'undone', 'withheld')),
+            outcome TEXT NOT NULL CHECK ({check}),
             event INTEGER NOT NULL REFERENCES events (sequence),
             PRIMARY KEY (transaction_id, position),
             FOREIGN KEY (transaction_id, position) REFERENCES plan_items (transaction_id, position)
-        ) WITHOUT ROWID""",
-        *(
-            f"""CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table}
+        ) WITHOUT ROWID"""
+
+
+def _only_added(*tables: str) -> tuple[str, ...]:
+    return tuple(
+        f"""CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table}
             BEGIN SELECT RAISE(ABORT, 'receipts are only ever added'); END"""
-            for table in ("events", "plan_items", "outcomes")
-            for verb in ("UPDATE", "DELETE")
-        ),
-    ),
-    # `unchanged` became an outcome: what was allowed and stood already is not counted as done.
-    (
-        """CREATE TABLE outcomes_wider (
-            transaction_id TEXT NOT NULL,
-            position INTEGER NOT NULL,
-            outcome TEXT NOT NULL CHECK (outcome IN ('done', 'unchanged', 'undone', 'withheld')),
-            event INTEGER NOT NULL REFERENCES events (sequence),
-            PRIMARY KEY (transaction_id, position),
-            FOREIGN KEY (transaction_id, position) REFERENCES plan_items (transaction_id, position)
-        ) WITHOUT ROWID""",
+        for table in tables
+        for verb in ("UPDATE", "DELETE")
+    )
+
+
+def _outcomes_anew(check: str) -> tuple[str, ...]:
+    return (
+        _outcomes("outcomes_wider", check),
         "INSERT INTO outcomes_wider SELECT transaction_id, position, outcome, event FROM outcomes",
         "DROP TABLE outcomes",
         "ALTER TABLE outcomes_wider RENAME TO outcomes",
-        *(
-            f"""CREATE TRIGGER outcomes_no_{verb.lower()} BEFORE {verb} ON outcomes
-            BEGIN SELECT RAISE(ABORT, 'receipts are only ever added'); END"""
-            for verb in ("UPDATE", "DELETE")
-        ),
+        *_only_added("outcomes"),
+    )
+
+
+# Step n brings user_version from n to n + 1. A step that was released is never changed; new ones are added.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        _EVENTS,
+        _PLAN_ITEMS,
+        _outcomes("outcomes", "outcome IN ('done', 'undone', 'withheld')"),
+        *_only_added("events", "plan_items", "outcomes"),
     ),
+    # `unchanged` became an outcome: what was allowed and stood already is not counted as done.
+    _outcomes_anew("outcome IN ('done', 'unchanged', 'undone', 'withheld')"),
+    _outcomes_anew(_WIDER),
+)
+# What all steps together make, for a new file. The quotes are those that renaming a table leaves.
+SCHEMA = (
+    _EVENTS,
+    _PLAN_ITEMS,
+    _outcomes('"outcomes"', _WIDER),
+    *_only_added("events", "plan_items", "outcomes"),
 )
 SELECT_EVENTS = "SELECT sequence, at, kind, transaction_id, payload, digest FROM events"
 Row = tuple[int, str, str, str, bytes, str]
@@ -146,12 +161,15 @@ def _schema(connection: sqlite3.Connection) -> list[tuple[str, str, str | None]]
 
 @cache
 def _expected_schema(version: int) -> list[tuple[str, str, str | None]]:
-    """What the steps up to `version` make, asked of sqlite itself."""
+    """What a ledger of that version holds, asked of sqlite itself."""
     import sqlite3
 
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
-        migrate(connection, MIGRATIONS[:version])
+        if version == len(MIGRATIONS):
+            create(connection)
+        else:
+            migrate(connection, MIGRATIONS[:version])
         return _schema(connection)
     finally:
         connection.close()
@@ -187,6 +205,14 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]]) -> N
                 for statement in steps[version]:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {version + 1}")
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """The whole schema in a new file: what all steps together make. Raises `sqlite3.Error`."""
+    with writing(connection):
+        for statement in SCHEMA:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
 @contextlib.contextmanager

@@ -127,6 +127,10 @@ class Subtrees:
             return False
         return staged is not None and self._fs.lstat(*staged) is not None
 
+    def came_in(self, number: int) -> int | None:
+        """The subtree that put the file of operation `number` in place; None where none did."""
+        return self._staged[number][0] if number in self.done else None
+
     def folders(self, stage: int) -> list[tuple[int, str]]:
         """The folders of all subtrees in a staging folder, as anchor and path, outermost first."""
         return [

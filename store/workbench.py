@@ -358,12 +358,14 @@ class Workbench:
 
     def missing(self) -> str | None:
         """The path of a file that was put in place and cannot be reached now: its folder was moved away."""
-        looked: set[tuple[int, str]] = set()
-        for operation in self.journal.operations:
+        looked: set[int | tuple[int, str]] = set()
+        for number, operation in enumerate(self.journal.operations):
             place = operation.place
-            folder = place.anchor, split(place.path)[0]
+            # A folder that was moved away took all of its files along, and a subtree came to one place.
+            came = self.subtrees.came_in(number)
+            folder = (place.anchor, split(place.path)[0]) if came is None else came
             if operation.new is None or folder in looked:
-                continue  # a folder that was moved away took all of its files along
+                continue
             looked.add(folder)
             if self.ground.look(place.anchor, place.path) is None:
                 return self.path(place)

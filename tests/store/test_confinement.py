@@ -144,6 +144,19 @@ def test_paths_without_twins_make_one_file_each_where_case_is_ignored(found: set
     assert not any(other.startswith(path + "/") for path in folded for other in folded)
 
 
+@given(st.sets(st.lists(st.sampled_from("aAbé"), min_size=1, max_size=4).map("/".join), max_size=5))
+def test_twins_are_what_one_tree_that_ignores_case_could_not_hold(found: set[str]) -> None:
+    """Told by making that tree: of each folded name its spelling, and whether it is a folder."""
+    tree: dict[str, tuple[str, bool]] = {}
+    fits = True
+    for path in found:
+        parts = path.split("/")
+        for length in range(1, len(parts) + 1):
+            spelled, folder = "/".join(parts[:length]), length < len(parts)
+            fits &= tree.setdefault(spelled.casefold(), (spelled, folder)) == (spelled, folder)
+    assert (twins(found) == []) is fits
+
+
 HOME = "/home/ada"
 OTHERS = {"the root of claude": "/home/ada/.claude", "gsdlock's own state": "/home/ada/.local/state/gsdlock"}
 

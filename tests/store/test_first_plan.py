@@ -10,7 +10,7 @@ from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.store import ledger_file
 from gsdlock.store.ledger import Event, may_know, open_ledger, open_with_plan, read_events
 
-from .test_ledger import ALLOWED, DENIED, FS, clock, item
+from .ledgers import ALLOWED, DENIED, FS, clock, item
 
 ITEMS, DECISIONS = [item("config:a"), item("config:b")], [ALLOWED, DENIED]
 
