@@ -82,6 +82,10 @@ class Layout(Struct, frozen=True):
     gap: str = " "
 
 
+LONG = 8192
+"""In a text of so many characters the pattern of `Syntax.shallow` saves more time than it takes to make."""
+
+
 @cache
 def shallow_container(string: str, comment: str, levels: int = 4) -> re.Pattern[str]:
     """A pattern for `Syntax.shallow`: containers nested in at most so many `levels`.
@@ -99,8 +103,7 @@ def value_end(text: str, start: int, syntax: Syntax) -> int:
     """The offset behind the value that begins at `start`."""
     if text[start] not in _CLOSERS:
         return _end(syntax.scalar.match(text, start))
-    shallow = syntax.shallow().match(text, start)
-    if shallow:
+    if len(text) >= LONG and (shallow := syntax.shallow().match(text, start)):
         return shallow.end()
     depth = 0
     for step in syntax.step.finditer(text, start):

@@ -45,7 +45,7 @@ SYNTAX = Syntax(
 )
 
 # Strings stand first, so that nothing inside them is taken for a comment or a comma.
-_EXTENSIONS = re.compile(
+_EXTENSIONS = (
     rf"(?P<string>{_STRING})|(?P<comment>{_COMMENT})|(?P<endless>\"|/\*)"
     rf"|(?P<lone>[\[{{]{_TRIVIA},)|(?P<comma>,)(?={_TRIVIA}[\]}}])"
 )
@@ -85,7 +85,7 @@ def meaning_of(text: str) -> Any:
     try:
         return _strict(text)
     except EditFault:
-        blanked = _EXTENSIONS.sub(_blank, text)
+        blanked = re.sub(_EXTENSIONS, _blank, text)
         if blanked == text:
             raise
     return _strict(blanked)
