@@ -12,7 +12,8 @@ import re
 from .model import Placement
 
 MARK = "lines taken out"
-"""The one key of a table of files whose lines were taken out; its value is their number among all such."""
+"""The one key of a table of files whose lines were taken out; its value is their number among all such, as
+text, and the ends of the lines: the parser passes over those of a text at once."""
 
 _HEADER = "\n[target.files]\n"
 ROOT = r"([a-z][a-z0-9-]*)"
@@ -39,7 +40,7 @@ def without_files(text: str) -> tuple[str, list[tuple[Placement, ...]]]:
         if files is None:
             return whole
         found.append(files)
-        kept += [_HEADER, f'"{MARK}" = {number}', "\n" * (body.count("\n")), blank, rest]
+        kept += [_HEADER, f"\"{MARK}\" = '''{number}", "\n" * body.count("\n"), "'''", blank, rest]
     return "".join(kept), found
 
 

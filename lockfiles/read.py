@@ -157,7 +157,9 @@ def _target(table: Table, taken_out: Sequence[tuple[Placement, ...]]) -> tuple[T
     files = table.table("files")
     placements: tuple[Placement, ...] = ()
     if files is not None:
-        placements = taken_out[files.raw(MARK)] if taken_out and files.has(MARK) else _placements(files)
+        placements = (
+            taken_out[int(files.string(MARK))] if taken_out and files.has(MARK) else _placements(files)
+        )
     target = Target(
         name=table.string("name"),
         runtime=table.string("runtime"),

@@ -6,7 +6,6 @@ walks the disk. `check_root_place` says where the root of a third-party runtime 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -38,12 +37,18 @@ def relative_fault(path: str) -> str | None:
         return "holds a backslash"
     if "\0" in path:
         return "holds a NUL"
-    if not path.isprintable() and any(unicodedata.category(c) in _UNSAFE_CATEGORIES for c in path):
+    if not path.isprintable() and _is_unsafe(path):
         return "holds a control character"
     if len(path.encode("utf-8")) > MOST_PATH_BYTES:
         return f"is longer than {MOST_PATH_BYTES} bytes"
     folder, slash, name = path.rpartition("/")
     return (_folder_fault(folder) if slash else None) or _name_fault(name)
+
+
+def _is_unsafe(path: str) -> bool:
+    import unicodedata
+
+    return any(unicodedata.category(c) in _UNSAFE_CATEGORIES for c in path)
 
 
 def check_relative(path: str, *, what: str = "path") -> None:
@@ -70,6 +75,8 @@ def folded(path: str) -> str:
     """The form in which a file system that ignores case and composition would compare paths."""
     if path.isascii():
         return path.lower()
+    import unicodedata
+
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 

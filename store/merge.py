@@ -77,6 +77,8 @@ def merge(
         entries, data = dict(zip(wanted, edited.entries, strict=True)), edited.data
     if known and untouched:
         without = known.without
+    elif not ours:
+        without = current
     else:
         without = editor.take(data, list(entries.values())) if entries else data
     return Merged(data, without, _shared_out(asked, entries))

@@ -73,6 +73,7 @@ _BASE = {
     ItemOp.KEEP: Risk.READ_ONLY,
     ItemOp.HOLD_BACK: Risk.READ_ONLY,
 }
+_HEAVY = {op: max(risk, Risk.HIGH) for op, risk in _BASE.items()}
 
 
 def risk_of(op: ItemOp, executes: bool, weight: Weight) -> Risk:
@@ -83,7 +84,7 @@ def risk_of(op: ItemOp, executes: bool, weight: Weight) -> Risk:
     if executes and weight.third_party:
         return Risk.CRITICAL
     heavy = (executes, weight.outside, weight.group_writable, weight.users, weight.linked)
-    return max(base, Risk.HIGH) if any(heavy) else base
+    return _HEAVY[op] if any(heavy) else base
 
 
 def file_item(

@@ -249,6 +249,9 @@ class Survey:
     def _facts(self, place: Place) -> FolderFacts:
         missing: list[Place] = []
         while True:
+            known = self._folders.get((place.anchor, place.path))
+            if known is not None:
+                return FolderFacts((*known.missing, *missing), known.nearest, known.device)
             try:
                 handle = self.ground.folder(place.anchor, place.path)
                 break

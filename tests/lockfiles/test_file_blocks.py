@@ -52,7 +52,7 @@ def test_every_lock_reads_as_the_parser_alone_reads_it(targets: list[tuple[Place
 def test_the_lines_of_usual_files_do_not_reach_the_parser() -> None:
     rest, files = without_files(TEXT)
     assert files == [(Placement("config", "a.md", DIGEST, 0o644, 3),)]
-    assert tomllib.loads(rest)["target"] == [{"name": "x", "files": {MARK: 0}}, {"name": "y"}]
+    assert tomllib.loads(rest)["target"] == [{"name": "x", "files": {MARK: "0"}}, {"name": "y"}]
     assert rest.count("\n") == TEXT.count("\n")
 
 
