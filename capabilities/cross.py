@@ -14,7 +14,8 @@ from msgspec import Struct
 from .errors import shown
 from .model import Capability, Feature, Runtime
 from .shapes import nearest
-from .vocabulary import LOOP_ARTIFACTS, LOOP_POINTS, TIER_RANK
+from .vocabulary import TIER_RANK
+from .word_sets import LOOP_ARTIFACTS, LOOP_POINTS
 
 _AFTER = {point: rank for rank, point in enumerate(LOOP_POINTS)}
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from .errors import shown
 from .validate_common import record
 from .validate_reviewer import REVIEWER_FIELDS
-from .vocabulary import HOST_BEHAVIORS, REMOVED_HOST_BEHAVIORS, RESERVED_NAMES
+from .word_sets import HOST_BEHAVIORS, REMOVED_HOST_BEHAVIORS, RESERVED_NAMES
 
 MOST = 10
 _LONGEST_KEY = 80

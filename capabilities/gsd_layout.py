@@ -18,15 +18,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from .model import Runtime
-from .vocabulary import (
-    ConfigFileFormat,
-    HookDialectName,
-    HooksSurface,
-    LayoutKind,
-    PayloadPart,
-    Root,
-    Scope,
-)
+from .vocabulary import ConfigFileFormat, HookDialectName, HooksSurface, LayoutKind, PayloadPart, Root, Scope
 
 
 def _nothing() -> Mapping[str, Any]:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from .gsd_layout import Wording
 from .patterns import FILE_NAME, ID, RANGE, RELATIVE, RELATIVE_FOLDER
 from .shapes import ANY_TEXT, TEXT, Anything, Choice, Flag, ListOf, MapOf, Record, Shape, Text, Whole, choice
-from .vocabulary import (
-    ConfigFileFormat,
-    HookDialectName,
-    HooksSurface,
-    LayoutKind,
-    PayloadPart,
-    Root,
-    Scope,
-)
+from .vocabulary import ConfigFileFormat, HookDialectName, HooksSurface, LayoutKind, PayloadPart, Root, Scope
 
 _PATTERN = Text("a relative path with `*` or `**`", RELATIVE.pattern)
 _DESTINATION = Text("a relative path, with a final slash for a folder", rf"{RELATIVE.pattern}/?")

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import vocabulary as words
+from . import word_sets as sets
 from .canonical import canonical_json, sha256_digest
 from .model import (
     EMPTY,
@@ -136,7 +137,7 @@ def _exec(data: Mapping[str, Any]) -> OrchestratorExec:
 def _runtime(body: Mapping[str, Any], common: dict[str, Any]) -> Runtime:
     events, extension = body.get("hookEvents"), body.get("extensionEvents")
     writer = body["permissionWriter"]
-    behaviors = {k: v for k, v in body.get("hostBehaviors", {}).items() if k in words.HOST_BEHAVIORS}
+    behaviors = {k: v for k, v in body.get("hostBehaviors", {}).items() if k in sets.HOST_BEHAVIORS}
     precedence = body.get("triggerPrecedence", words.DEFAULT_TRIGGER_PRECEDENCE)
     return Runtime(
         **common,

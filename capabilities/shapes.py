@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from .errors import shown
-from .vocabulary import RESERVED_NAMES
+from .word_sets import RESERVED_NAMES
 
 _SHOWN_VALUE = 80
 # So many fields are listed in a message; `Fault.allowed` has them all.

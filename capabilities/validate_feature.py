@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import vocabulary as words
+from . import word_sets as sets
 from .patterns import CONFIG_KEY, ID, LINE, NAME, RELATIVE, SCRIPT, STEM, URL, VARIABLE
 from .shapes import (
     ANY_TEXT,
@@ -30,8 +30,8 @@ _MODULE = Text("a file name that ends in .cjs", r"[A-Za-z0-9_][A-Za-z0-9._-]*\.c
 _MCP_NAME = Text(
     "letters, digits, underscore and hyphen", r"(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9_-]*", 64
 )
-_POINT = Choice(words.LOOP_POINTS)
-_ON_ERROR = choice(words.ON_ERROR)
+_POINT = Choice(sets.LOOP_POINTS)
+_ON_ERROR = choice(sets.ON_ERROR)
 _NAMES = ListOf(NAME)
 _FRAGMENT = Record({}, {"path": RELATIVE, "inline": TEXT}, count=(1, 2))
 _FLOW: dict[str, Shape] = {"point": _POINT, "produces": _NAMES, "consumes": _NAMES}
@@ -142,7 +142,7 @@ def _role_faults(data: Mapping[str, Any]) -> Iterator[Fault]:
     """A contribution goes into an agent role of the step that its point belongs to."""
     for index, contribution in enumerate(map(record, items(data.get("contributions")))):
         point, into = contribution.get("point"), contribution.get("into")
-        roles = words.LOOP_ROLES.get(point.split(":")[0]) if isinstance(point, str) else None
+        roles = sets.LOOP_ROLES.get(point.split(":")[0]) if isinstance(point, str) else None
         if roles is not None and isinstance(into, str) and into not in roles:
             yield choice(roles).fault(into, f"/contributions/{index}/into")
 

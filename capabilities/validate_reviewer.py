@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import vocabulary as words
+from . import word_sets as sets
 from .patterns import CONFIG_KEY, LINE, URL, VARIABLE
 from .shapes import (
     ANY_TEXT,
@@ -55,10 +55,10 @@ _SPAWN = Record(
     {
         "binary": TEXT,
         "args": ListOf(ANY_TEXT),
-        "promptChannel": choice(words.PROMPT_CHANNELS),
-        "outputChannel": choice(words.OUTPUT_CHANNELS),
+        "promptChannel": choice(sets.PROMPT_CHANNELS),
+        "outputChannel": choice(sets.OUTPUT_CHANNELS),
         "modelArg": Nullable(TEXT),
-        "effortChannel": choice(words.EFFORT_CHANNELS),
+        "effortChannel": choice(sets.EFFORT_CHANNELS),
     },
     {"outputArg": TEXT, "env": MapOf(VARIABLE, ANY_TEXT)},
 )
@@ -66,7 +66,7 @@ _HTTP = Record(
     {
         "hostConfigKey": CONFIG_KEY,
         "path": _PATH,
-        "modelDiscovery": choice(words.MODEL_DISCOVERIES),
+        "modelDiscovery": choice(sets.MODEL_DISCOVERIES),
         "effortChannel": Choice(("none",)),
     },
     {"defaultHost": URL, "fallbackModel": TEXT},
@@ -76,18 +76,18 @@ _COMMON: dict[str, Shape] = {
     "flags": ListOf(_REVIEWER_FLAG, least=1, unique=True),
     "probe": _PROBE,
     "timeoutFloorMs": Whole(1),
-    "emptyOutput": choice(words.EMPTY_OUTPUTS),
+    "emptyOutput": choice(sets.EMPTY_OUTPUTS),
     "reviewsSection": LINE,
-    "evidenceClass": choice(words.EVIDENCE_CLASSES),
+    "evidenceClass": choice(sets.EVIDENCE_CLASSES),
     "requiresBinaries": ListOf(TEXT),
     "promptBudgetKey": Nullable(CONFIG_KEY),
-    "handler": choice(words.REVIEWER_HANDLERS, None),
+    "handler": choice(sets.REVIEWER_HANDLERS, None),
 }
 _OPTIONAL: dict[str, Shape] = {
     "modelConfigKey": Nullable(CONFIG_KEY),
     "timeoutConfigKey": Nullable(CONFIG_KEY),
     "effortConfigKey": Nullable(CONFIG_KEY),
-    "defaultEffort": choice(words.EFFORTS),
+    "defaultEffort": choice(sets.EFFORTS),
 }
 # Unknown fields are warnings here, as they are for host behaviours: see `warnings`.
 REVIEWER = Tagged(
@@ -115,7 +115,7 @@ def reviewer_faults(body: Mapping[str, Any]) -> Iterator[Fault]:
             message = "goes with outputChannel file-arg only"
             yield Fault("/reviewer/invoke/outputArg", message, show(invoke["outputArg"]), ("no such field",))
         for name in record(invoke.get("env")):
-            if name.upper() in words.DENIED_LANE_VARIABLES:
+            if name.upper() in sets.DENIED_LANE_VARIABLES:
                 at = pointer_to("/reviewer/invoke/env", name)
                 yield Fault(at, "must not be set by a lane", show(name), ("any other variable",))
     if "defaultEffort" in body and not isinstance(body.get("effortConfigKey"), str):

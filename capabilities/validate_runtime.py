@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import vocabulary as words
+from . import word_sets as sets
 from .patterns import (
     DOT_FOLDER,
     EXTENSION,
@@ -135,32 +136,32 @@ _LOCAL_HOOK_PATH = Tagged(
 
 
 def _axis(members: frozenset[str]) -> Choice:
-    return choice(members, words.UNDOCUMENTED)
+    return choice(members, sets.UNDOCUMENTED)
 
 
-_FLAG = Either(Flag(), (words.UNDOCUMENTED,))
+_FLAG = Either(Flag(), (sets.UNDOCUMENTED,))
 _HOST_INTEGRATION = Record(
     {
-        "embeddingMode": _axis(words.EMBEDDING_MODES),
-        "commandSurface": _axis(words.COMMAND_SURFACES),
-        "modelMode": _axis(words.MODEL_MODES),
-        "hookBus": _axis(words.HOOK_BUSES),
-        "stateIO": _axis(words.STATE_IO),
-        "transport": _axis(words.TRANSPORTS),
-        "runtime": _axis(words.HOST_RUNTIMES),
+        "embeddingMode": _axis(sets.EMBEDDING_MODES),
+        "commandSurface": _axis(sets.COMMAND_SURFACES),
+        "modelMode": _axis(sets.MODEL_MODES),
+        "hookBus": _axis(sets.HOOK_BUSES),
+        "stateIO": _axis(sets.STATE_IO),
+        "transport": _axis(sets.TRANSPORTS),
+        "runtime": _axis(sets.HOST_RUNTIMES),
         "dispatch": Record(
             {
                 "namedDispatch": _FLAG,
                 "nested": _FLAG,
                 "background": _FLAG,
                 "backgroundDispatch": _FLAG,
-                "subagentToolkit": _axis(words.SUBAGENT_TOOLKITS),
-                "maxDepth": Either(Whole(-1), (words.UNDOCUMENTED,)),
+                "subagentToolkit": _axis(sets.SUBAGENT_TOOLKITS),
+                "maxDepth": Either(Whole(-1), (sets.UNDOCUMENTED,)),
             },
-            {"isolation": _axis(words.ISOLATIONS), "builtInSubagents": ListOf(TEXT)},
+            {"isolation": _axis(sets.ISOLATIONS), "builtInSubagents": ListOf(TEXT)},
         ),
     },
-    {"effortSurface": _axis(words.EFFORT_SURFACES)},
+    {"effortSurface": _axis(sets.EFFORT_SURFACES)},
 )
 _ORCHESTRATOR_EXEC = Record(
     {"command": TEXT},
@@ -198,7 +199,7 @@ _VALUES: dict[str, Shape] = {
     "sourceMarkerFile": FILE_NAME,
     "verificationStyle": Choice(("kimi", "kimi-code", "windsurf-workflows")),
 }
-HOST_BEHAVIORS = Record({}, {k: _VALUES.get(k, Flag()) for k in sorted(words.HOST_BEHAVIORS)}, open=True)
+HOST_BEHAVIORS = Record({}, {k: _VALUES.get(k, Flag()) for k in sorted(sets.HOST_BEHAVIORS)}, open=True)
 
 RUNTIME = Record(
     {

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from gsdlock.capabilities.shapes import Choice, Either, ListOf, MapOf, Nullable, Record, Shape, Tagged
 from gsdlock.capabilities.validation import DESCRIPTOR, validate
-from gsdlock.capabilities.vocabulary import HOST_BEHAVIORS, SURFACE_FORMAT, SURFACE_HOOKS, ConverterName
+from gsdlock.capabilities.vocabulary import SURFACE_FORMAT, SURFACE_HOOKS, ConverterName
+from gsdlock.capabilities.word_sets import HOST_BEHAVIORS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "descriptor.md").read_text("utf-8")
 EXAMPLES = [json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]

@@ -72,7 +72,7 @@ def test_conditions(condition: Condition, runtime: Runtime, scope: str, version:
 
 def test_every_axis_that_a_rule_asks_for_is_one_of_the_vocabulary() -> None:
     from gsdlock.capabilities.validate_runtime import RUNTIME
-    from gsdlock.capabilities.vocabulary import HOST_BEHAVIORS
+    from gsdlock.capabilities.word_sets import HOST_BEHAVIORS
 
     layout = load_gsd_layout()
     known = {*RUNTIME.required, *RUNTIME.optional, *HOST_BEHAVIORS}

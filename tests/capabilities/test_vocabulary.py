@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from gsdlock.capabilities import vocabulary as words
+from gsdlock.capabilities import word_sets as sets
 
 
 def test_there_are_59_host_behaviors_and_the_retired_one_is_not_among_them() -> None:
-    assert len(words.HOST_BEHAVIORS) == 59
-    assert not words.HOST_BEHAVIORS & words.REMOVED_HOST_BEHAVIORS.keys()
+    assert len(sets.HOST_BEHAVIORS) == 59
+    assert not sets.HOST_BEHAVIORS & sets.REMOVED_HOST_BEHAVIORS.keys()
 
 
 def test_every_install_surface_says_which_hooks_and_which_format_go_with_it() -> None:
@@ -21,9 +22,9 @@ def test_every_extended_event_belongs_to_a_dialect() -> None:
 
 
 def test_every_point_of_the_loop_belongs_to_a_step_with_roles() -> None:
-    assert len(words.LOOP_POINTS) == len(set(words.LOOP_POINTS)) == 12
-    assert {p.split(":")[0] for p in words.LOOP_POINTS} == set(words.LOOP_ROLES)
-    assert set(words.LOOP_ARTIFACTS.values()) <= set(words.LOOP_POINTS)
+    assert len(sets.LOOP_POINTS) == len(set(sets.LOOP_POINTS)) == 12
+    assert {p.split(":")[0] for p in sets.LOOP_POINTS} == set(sets.LOOP_ROLES)
+    assert set(sets.LOOP_ARTIFACTS.values()) <= set(sets.LOOP_POINTS)
 
 
 def test_tiers_have_an_order() -> None:
