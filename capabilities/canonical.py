@@ -23,8 +23,8 @@ def canonical_json(value: Any) -> bytes:
 
     _check(value)
     try:
-        return encode(value, order="sorted")
-    except (TypeError, ValueError):  # kinds of strings that it does not know: the standard library does
+        return encode(value, order="sorted", enc_hook=_plain_string)
+    except (TypeError, ValueError):  # strings that are no UTF-8, or keys of a kind that it does not know
         import json
 
         return json.dumps(
@@ -39,9 +39,16 @@ def plain_json(value: Any) -> Any:
     from msgspec.json import encode
 
     try:
-        return Raw(encode(value, order="sorted"))
+        return Raw(encode(value, order="sorted", enc_hook=_plain_string))
     except (TypeError, ValueError):
         return value
+
+
+def _plain_string(value: Any) -> str:
+    """The string that a member of a closed set is, for `encode`. Raises `TypeError` for anything else."""
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(type(value).__name__)
 
 
 def unpacked(value: Raw) -> Any:

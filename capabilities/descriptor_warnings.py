@@ -8,7 +8,6 @@ and one more that says how many were left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
@@ -17,12 +16,13 @@ from .errors import shown
 from .validate_common import record
 from .validate_reviewer import REVIEWER_FIELDS
 from .word_sets import HOST_BEHAVIORS, REMOVED_HOST_BEHAVIORS, RESERVED_NAMES
+from .words import Words
 
 MOST = 10
 _LONGEST_KEY = 80
 
 
-class WarningCode(StrEnum):
+class WarningCode(Words):
     """Stable codes of warnings."""
 
     REMOVED_HOST_BEHAVIOR = "removed_host_behavior"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -19,13 +18,14 @@ from msgspec import Struct, field
 
 from .model import Runtime
 from .vocabulary import ConfigFileFormat, HookDialectName, HooksSurface, LayoutKind, PayloadPart, Root, Scope
+from .words import Words
 
 
 def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
-class Wording(StrEnum):
+class Wording(Words):
     """Texts that a pack has in words of its own, in its program code (`resolver.converters.phrases`).
 
     Where a pack has not the text, the words of `gsd-layout.json` stand in."""

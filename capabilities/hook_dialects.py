@@ -8,7 +8,6 @@ accepted when they were asked, and the hosts' public documentation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
@@ -16,9 +15,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from .vocabulary import ConfigFileFormat, HookDialectName
+from .words import Words
 
 
-class HookShape(StrEnum):
+class HookShape(Words):
     """How one hook stands in the host's file.
 
     group: `{matcher?, hooks: [{type, command, timeout?}]}` in the array of its event.

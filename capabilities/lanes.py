@@ -7,7 +7,6 @@ Nothing of a lane itself is run here, and nothing is sent to it: a probe only as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -16,12 +15,13 @@ from .errors import Exit, GsdlockError, input_error, shown
 from .model import Capability, Runtime
 from .registry import Registry
 from .shapes import nearest
+from .words import Words
 
 MOST_MILLISECONDS = 30_000
 """No probe takes longer, whatever its descriptor says: somebody waits for the answer."""
 
 
-class Lack(StrEnum):
+class Lack(Words):
     """Why a lane cannot run: the kinds of what is not met."""
 
     ABSENT = "absent"  # a program is not on PATH

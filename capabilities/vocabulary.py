@@ -8,10 +8,10 @@ they stand in `capability.json`. Sources: the GSD capability vocabulary (ADR-101
 
 from __future__ import annotations
 
-from enum import StrEnum
+from .words import Words
 
 
-class Role(StrEnum):
+class Role(Words):
     """What a capability is."""
 
     RUNTIME = "runtime"
@@ -19,7 +19,7 @@ class Role(StrEnum):
     REVIEWER = "reviewer"
 
 
-class Tier(StrEnum):
+class Tier(Words):
     """How much of GSD one must want to get a capability; see `TIER_RANK` for the order."""
 
     CORE = "core"
@@ -30,14 +30,14 @@ class Tier(StrEnum):
 TIER_RANK = {Tier.CORE: 0, Tier.STANDARD: 1, Tier.FULL: 2}
 
 
-class Scope(StrEnum):
+class Scope(Words):
     """For all projects of a user, or for one project."""
 
     GLOBAL = "global"
     LOCAL = "local"
 
 
-class Root(StrEnum):
+class Root(Words):
     """The names of the directories that a target may write in (ours)."""
 
     CONFIG = "config"
@@ -51,7 +51,7 @@ class Root(StrEnum):
 DECLARED_ROOTS = frozenset({Root.AGENTS_HOME, Root.HOOKS_HOME})
 
 
-class HomeKind(StrEnum):
+class HomeKind(Words):
     """How a config home is found: see `homes`."""
 
     DOT_HOME = "dot-home"
@@ -61,7 +61,7 @@ class HomeKind(StrEnum):
     NONE = "none"
 
 
-class ConfigFormat(StrEnum):
+class ConfigFormat(Words):
     """The format of the host's own configuration; follows from the install surface."""
 
     SETTINGS_JSON = "settings-json"
@@ -71,7 +71,7 @@ class ConfigFormat(StrEnum):
     NONE = "none"
 
 
-class LayoutKind(StrEnum):
+class LayoutKind(Words):
     """What one entry of an artifact layout places."""
 
     COMMANDS = "commands"
@@ -80,21 +80,21 @@ class LayoutKind(StrEnum):
     KIMI_AGENTS = "kimi-agents"
 
 
-class Nesting(StrEnum):
+class Nesting(Words):
     """Whether skills lie side by side or below their router skill."""
 
     FLAT = "flat"
     NESTED = "nested"
 
 
-class CommandStyle(StrEnum):
+class CommandStyle(Words):
     """How a user types a command: `/gsd-help` or `$gsd-help`."""
 
     SLASH_HYPHEN = "slash-hyphen"
     SHELL_VAR = "shell-var"
 
 
-class HooksSurface(StrEnum):
+class HooksSurface(Words):
     """Where and in which shape a host is told of hooks."""
 
     SETTINGS_JSON = "settings-json"
@@ -107,14 +107,14 @@ class HooksSurface(StrEnum):
     NONE = "none"
 
 
-class HookEvents(StrEnum):
+class HookEvents(Words):
     """The dialect of event names in a hook surface."""
 
     CLAUDE = "claude"
     GEMINI = "gemini"
 
 
-class ExtensionEvents(StrEnum):
+class ExtensionEvents(Words):
     """The dialect of events that a native plugin of the host gets."""
 
     OPENCODE = "opencode"
@@ -124,7 +124,7 @@ class ExtensionEvents(StrEnum):
     NONE = "none"
 
 
-class ExtendedHookEvent(StrEnum):
+class ExtendedHookEvent(Words):
     """Hook events beyond the common ones; each belongs to one dialect (`EVENT_DIALECT`)."""
 
     SUBAGENT_STOP = "SubagentStop"
@@ -149,14 +149,14 @@ EVENT_DIALECT = {
 }
 
 
-class SandboxTier(StrEnum):
+class SandboxTier(Words):
     """Whether agents carry a sandbox mode of the host."""
 
     NONE = "none"
     CODEX_AGENT_SANDBOX = "codex-agent-sandbox"
 
 
-class InstallSurface(StrEnum):
+class InstallSurface(Words):
     """Which shared files of the host an install edits."""
 
     SETTINGS_JSON = "settings-json"
@@ -193,7 +193,7 @@ SURFACE_FORMAT = {
 }
 
 
-class PermissionWriter(StrEnum):
+class PermissionWriter(Words):
     """Whose dialect of permissions is written beside the artifacts."""
 
     OPENCODE = "opencode"
@@ -201,7 +201,7 @@ class PermissionWriter(StrEnum):
     ANTIGRAVITY = "antigravity"
 
 
-class Trigger(StrEnum):
+class Trigger(Words):
     """Layout kinds that a user can call by name; agents are not among them."""
 
     COMMANDS = "commands"
@@ -211,7 +211,7 @@ class Trigger(StrEnum):
 DEFAULT_TRIGGER_PRECEDENCE = (Trigger.SKILLS, Trigger.COMMANDS)
 
 
-class PayloadPart(StrEnum):
+class PayloadPart(Words):
     """What a host gets of the payload of a GSD pack (ours): see `gsd_layout`.
 
     core: the `gsd-core/` tree with its marker files. scripts: the helper scripts. hooks: the hook scripts,
@@ -229,7 +229,7 @@ class PayloadPart(StrEnum):
 DEFAULT_PAYLOAD = (PayloadPart.CORE, PayloadPart.SCRIPTS, PayloadPart.HOOKS)
 
 
-class SkillNeed(StrEnum):
+class SkillNeed(Words):
     """What a host's loader asks of a SKILL.md before it lists the skill (ours; measured on the clients).
 
     frontmatter: a block of front matter on the first line. name, description: that key, not empty.
@@ -245,7 +245,7 @@ class SkillNeed(StrEnum):
     NO_BOM = "no-bom"
 
 
-class McpShape(StrEnum):
+class McpShape(Words):
     """How one MCP server is written (ours): command, args, env of a local one, url, headers of a remote one.
 
     plain: nothing else.
@@ -268,7 +268,7 @@ class McpShape(StrEnum):
     CODEX = "codex"
 
 
-class ConfigFileFormat(StrEnum):
+class ConfigFileFormat(Words):
     """How a host's configuration file is written (ours)."""
 
     JSONC = "jsonc"
@@ -277,7 +277,7 @@ class ConfigFileFormat(StrEnum):
     HCL = "hcl"
 
 
-class FileRule(StrEnum):
+class FileRule(Words):
     """What a host asks of a file of its own before it takes it (ours): see `host_files`.
 
     strict-json: no comments and no trailing commas.
@@ -308,7 +308,7 @@ class FileRule(StrEnum):
     AGENT_TABLE = "agent-table"
 
 
-class LocalHookPath(StrEnum):
+class LocalHookPath(Words):
     """How the command of a hook in a project names its script (ours).
 
     variable: through an environment variable that the host sets to the project folder. relative: relative to
@@ -322,7 +322,7 @@ class LocalHookPath(StrEnum):
     ABSOLUTE = "absolute"
 
 
-class HookDialectName(StrEnum):
+class HookDialectName(Words):
     """In whose words and shape a host is told of hooks (ours): see `hook_dialects`."""
 
     CLAUDE = "claude"
@@ -349,7 +349,7 @@ SURFACE_DIALECT = {
 }
 
 
-class TextDialect(StrEnum):
+class TextDialect(Words):
     """In whose words the payload's text is written for a host (ours): see `resolver/converters/dialects`.
 
     plain: as in the pack, but for paths. The others also name commands, tools, the instruction file and the
@@ -374,7 +374,7 @@ class TextDialect(StrEnum):
     HERMES = "hermes"
 
 
-class ConverterName(StrEnum):
+class ConverterName(Words):
     """The closed set of converters that a layout entry may name."""
 
     # Members of the reference at 1.10.0.

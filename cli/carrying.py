@@ -312,8 +312,7 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str], *, rows: boo
     lines = [f"{r}" for r in map(recovered_line, result.recovered)]
     by_target: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for outcome in done:
-        # As `value` gives it, without the detour.
-        by_target[outcome.item.target][str.__str__(outcome.item.op)] += 1
+        by_target[outcome.item.target][outcome.item.op.value] += 1
     for target, counts in by_target.items():
         number = next((n for slug, n in result.generations.items() if slug.split("@")[0] == target), None)
         what = ", ".join(f"{op} {n}" for op, n in sorted(counts.items()))
@@ -338,9 +337,9 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str], *, rows: boo
         "items": [
             {
                 "target": o.item.target,
-                "op": str.__str__(o.item.op),
+                "op": o.item.op.value,
                 "key": o.item.key,
-                "risk": str.__str__(o.item.risk),
+                "risk": o.item.risk.value,
                 "result": o.result,
                 "decided-by": o.decision.decided_by,
             }

@@ -6,14 +6,14 @@ Two sides of anything that is made of `Target`s can be compared: locks, generati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 from msgspec import Struct
 
+from ..capabilities.words import Words
 from .model import Edit, EditOp, LockedPack, Placement, Target
 
 
-class Change(StrEnum):
+class Change(Words):
     """How one thing differs between the sides."""
 
     ADDED = "added"

@@ -7,7 +7,6 @@ will hold (`targets`). Its `plan` digest covers all of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
@@ -15,13 +14,14 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ..capabilities.canonical import canonical_json, plain_json, sha256_digest
+from ..capabilities.words import Words
 
 LOCK_VERSION = 1
 OVERLAY_PREFIX = "overlay:"
 """Before an overlay's id, where it stands among packs and origins. No pack's name holds a colon."""
 
 
-class PackKind(StrEnum):
+class PackKind(Words):
     """Where a pack comes from."""
 
     NPM = "npm"
@@ -31,7 +31,7 @@ class PackKind(StrEnum):
     BUILTIN = "builtin"
 
 
-class EditFormat(StrEnum):
+class EditFormat(Words):
     """How an edited file is read: JSON with comments, TOML, YAML, HCL with labelled blocks, or Markdown with
     a marked block."""
 
@@ -42,7 +42,7 @@ class EditFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-class EditOp(StrEnum):
+class EditOp(Words):
     """What an edit does.
 
     ensure: the value stands at `at`; another value there is a collision.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
 from ..capabilities.errors import shown
+from ..capabilities.words import Words
 
 _FEW = 3
 
 
-class ConcernCode(StrEnum):
+class ConcernCode(Words):
     """Stable codes of warnings; docs/errors.md has a row for each."""
 
     SHADOWED = "W-TRIGGER-SHADOWED"

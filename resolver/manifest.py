@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, field
@@ -16,6 +15,7 @@ from msgspec import Struct, field
 from ..capabilities.environment import Environment
 from ..capabilities.errors import input_error, refused, shown
 from ..capabilities.tables import Table
+from ..capabilities.words import Words
 from ..lockfiles.model import PackKind
 from .finding import user_manifest
 from .settings import read_overrides, read_settings
@@ -60,7 +60,7 @@ class PackEntry(Struct, frozen=True):
         return "path" if self.kind is PackKind.PATH else parts
 
 
-class SkillsOption(StrEnum):
+class SkillsOption(Words):
     """What becomes of a target's skills.
 
     usual: they go where the host's descriptor says. own: into a folder that this host alone reads, where

@@ -7,11 +7,11 @@ in LF form. Reading the bytes of a file goes through `Tree.read`, which verifies
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 
 from msgspec import Struct
 
 from ..capabilities.model import Feature
+from ..capabilities.words import Words
 
 
 class TreeFile(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Tree(Struct, frozen=True):
     read: Callable[[str], bytes]
 
 
-class ArtifactKind(StrEnum):
+class ArtifactKind(Words):
     """What an artifact is in its pack; a host's layout decides what it becomes there."""
 
     SKILL = "skill"
@@ -53,7 +53,7 @@ class Artifact(Struct, frozen=True):
     feature: str = ""
 
 
-class PackLayout(StrEnum):
+class PackLayout(Words):
     """How a pack lays out its content."""
 
     GSD = "gsd"  # commands/gsd/*.md, agents/*.md, hooks/, gsd-core/ and scripts/ payload

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 from msgspec import Struct
 
 from ..capabilities.tables import Table
+from ..capabilities.words import Words
 
 
-class SettingLayer(StrEnum):
+class SettingLayer(Words):
     """Where a value comes from, the strongest first."""
 
     FLAG = "flag"
@@ -24,7 +24,7 @@ class SettingLayer(StrEnum):
     BUILT_IN = "built in"
 
 
-class ProjectMay(StrEnum):
+class ProjectMay(Words):
     """What a project's file may say of a setting: any value, only to switch it on, or nothing."""
 
     SAY = "say"

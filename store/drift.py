@@ -6,10 +6,9 @@ kept in the store; where it stays, the record says so.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from msgspec import Struct
 
+from ..capabilities.words import Words
 from .records import FileRecord, Kept
 
 
@@ -37,7 +36,7 @@ class Next(Struct, frozen=True):
     mode: int
 
 
-class Fate(StrEnum):
+class Fate(Words):
     """What happens to a path, or why it cannot.
 
     keep: stands as it should, nothing is done. create, replace, remove: as said, to a file of ours or to
@@ -60,8 +59,6 @@ class Fate(StrEnum):
     DELETED = "deleted"
     MODE = "mode"
     OBSTRUCTED = "obstructed"
-
-    __hash__ = str.__hash__  # without the detour through `Enum`
 
     @property
     def refused(self) -> bool:

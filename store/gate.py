@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
 
 from ..capabilities.errors import Exit, GsdlockError, refused, shown, usage_error
+from ..capabilities.words import Words
 from .items import Decision, Item, Risk
 from .policy import Action, Policy, Verdict, matched, verdict
 
@@ -39,7 +39,7 @@ _DECIDED_BY = (
 )
 
 
-class Lasting(StrEnum):
+class Lasting(Words):
     """How long an answer is meant to hold."""
 
     ONCE = "once"

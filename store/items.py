@@ -6,16 +6,14 @@ all speak of the same snapshot. Only allow and deny are decisions; an open quest
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
-# The enums here are asked for every item of a plan: they hash as the strings that they are, which the
-# interpreter does by itself, while `Enum` has a method for it.
+from ..capabilities.words import Words
 
 
-class Risk(StrEnum):
+class Risk(Words):
     """How much an item can hurt, in rising order; `<`, `max` and `sorted` follow that order.
 
     read-only: nothing changes.
@@ -32,14 +30,12 @@ class Risk(StrEnum):
     HIGH = "high"
     CRITICAL = "critical"
 
-    __hash__ = str.__hash__
-
     @property
     def rank(self) -> int:
         """0 for read-only up to 4 for critical."""
         return _rank(self)
 
-    # A StrEnum would compare by spelling ("critical" < "high"); these keep that mistake from being possible.
+    # Words would compare by spelling ("critical" < "high"); these keep that mistake from being possible.
     def __lt__(self, other: str) -> bool:
         return _rank(self) < _rank(other)
 
@@ -60,7 +56,7 @@ def _rank(risk: str) -> int:
     return _RANKS[risk]
 
 
-class ItemOp(StrEnum):
+class ItemOp(Words):
     """What is done.
 
     create: a file of ours where nothing stands.
@@ -86,10 +82,8 @@ class ItemOp(StrEnum):
     KEEP = "keep"
     HOLD_BACK = "hold-back"
 
-    __hash__ = str.__hash__
 
-
-class ItemKind(StrEnum):
+class ItemKind(Words):
     """What it is done to.
 
     file: one whole file that is only read. script: one whole file that a host or a shell runs (a hook script,
@@ -101,8 +95,6 @@ class ItemKind(StrEnum):
     SCRIPT = "script"
     ENTRY = "entry"
     HOOK = "hook"
-
-    __hash__ = str.__hash__
 
 
 class Item(Struct, frozen=True):
@@ -142,10 +134,10 @@ def item_data(item: Item) -> dict[str, Any]:
     """An item as plain data for the ledger and for `--json`."""
     return {
         "target": item.target,
-        "op": str.__str__(item.op),
+        "op": item.op.value,
         "key": item.key,
-        "kind": str.__str__(item.kind),
-        "risk": str.__str__(item.risk),
+        "kind": item.kind.value,
+        "risk": item.risk.value,
         "executes": item.executes,
         "before": item.before,
         "after": item.after,

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Raw, Struct
 
 from ..capabilities.canonical import canonical_json, plain_json
 from ..capabilities.errors import missing, shown
+from ..capabilities.words import Words
 from ..lockfiles.model import EditFormat, EditOp
 from .edits.types import Change
 from .faults import io_at
@@ -34,7 +34,7 @@ STAGING_PREFIX = ".gsdlock-"
 """What the names of staging folders begin with; the id of their transaction follows."""
 
 
-class Phase(StrEnum):
+class Phase(Words):
     """How far a transaction got."""
 
     PREPARE = "prepare"
@@ -43,7 +43,7 @@ class Phase(StrEnum):
     DONE = "done"
 
 
-class Step(StrEnum):
+class Step(Words):
     """put: a whole file takes its place. edit: a shared file is replaced by its merged form, if nobody
     changed it since. take: a file goes."""
 
@@ -248,7 +248,7 @@ def _operations_data(operations: Sequence[Operation]) -> Any:
 
 def _operation_data(o: Operation, recipe: Raw | dict[str, Any] | None) -> list[Any]:
     return [
-        str.__str__(o.step),  # what `value` gives, without the detour
+        o.step.value,
         o.place.anchor,
         o.place.path,
         o.stage,

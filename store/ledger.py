@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from msgspec import Struct
 
 from ..capabilities.canonical import plain_json
 from ..capabilities.errors import Exit, GsdlockError, missing, shown
+from ..capabilities.words import Words
 from .filesystem import FileSystem
 from .gate import is_decided_by
 from .items import Decision, Item, item_data
@@ -53,7 +53,7 @@ _KIND = r"[a-z][a-z0-9-]{0,63}"
 Key = tuple[str, str]
 
 
-class Outcome(StrEnum):
+class Outcome(Words):
     """What came of an item that was allowed.
 
     done: it was carried out. unchanged: it changes nothing, so there was nothing to do. undone: its
@@ -152,7 +152,7 @@ class Ledger:
         """
         import sqlite3
 
-        rows = [[target, key, str.__str__(outcomes[target, key])] for target, key in sorted(outcomes)]
+        rows = [[target, key, outcomes[target, key].value] for target, key in sorted(outcomes)]
         payload: dict[str, Any] = {"outcomes": rows}
         try:
             with writing(self._connection):

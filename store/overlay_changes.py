@@ -18,13 +18,13 @@ import contextlib
 import os
 import re
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..capabilities.errors import GsdlockError
+from ..capabilities.words import Words
 from .exclusive import DEFAULT_WAIT, exclusive
 from .faults import io_at
 from .journal import Journals
@@ -35,7 +35,7 @@ from .recovery import recover_locked
 from .store import Store
 
 
-class Action(StrEnum):
+class Action(Words):
     """What was decided about."""
 
     ADD = "add"

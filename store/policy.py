@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 
 from ..capabilities.errors import GsdlockError, input_error, refused, shown
 from ..capabilities.tables import Table
+from ..capabilities.words import Words
 from .items import Item, ItemKind, ItemOp, Risk
 
 # Compared from the left: a rule for one op is more specific than any rule without an op, and so on. Source:
@@ -34,7 +34,7 @@ _NAME = r"[a-z0-9][a-z0-9._-]{0,63}"
 _FIX = "Mend the rules; docs/formats/manifest.md says what may stand in [policy]."
 
 
-class Action(StrEnum):
+class Action(Words):
     """What a rule says, in rising strictness."""
 
     ALLOW = "allow"
@@ -47,7 +47,7 @@ class Action(StrEnum):
         return list(Action).index(self)
 
 
-class Layer(StrEnum):
+class Layer(Words):
     """Whose file a rule stands in."""
 
     USER = "user"

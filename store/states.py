@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from enum import StrEnum
 
 from msgspec import Struct
 
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import GsdlockError
+from ..capabilities.words import Words
 from .edits.types import EditFault
 from .filesystem import is_regular, kind_of, permissions, reason
 from .records import EditedRecord, FileRecord, Generation
@@ -21,7 +21,7 @@ from .store import Store
 from .wanted import filled, wanted_from_generation
 
 
-class State(StrEnum):
+class State(Words):
     """unchanged: as we left it. modified, deleted, mode: the user changed it, deleted it, or changed whether
     it may be executed. permissions: others may do more or less with it than before. obstructed: no file
     stands there. held: the user's version is kept, as they said. present, missing: an entry is, or is not, in

@@ -264,9 +264,7 @@ def _numbered(store: Store, plan: Preflight, settled: Settled, receipt: str) -> 
     decisions: dict[str, list[tuple[str, str, str]]] = {}
     for item, decision in zip(settled.items, settled.decisions, strict=True):
         if item.changes:
-            decisions.setdefault(item.target, []).append(
-                (item.key, str.__str__(item.op), decision.decided_by)
-            )
+            decisions.setdefault(item.target, []).append((item.key, item.op.value, decision.decided_by))
     found: dict[str, Generation] = {}
     for slug, generation in plan.generations.items():
         number = max([generation.parent, *store.generations.numbers(slug)]) + 1
