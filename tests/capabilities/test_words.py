@@ -65,7 +65,7 @@ def test_a_set_looks_as_the_enum_does(look: Any) -> None:
 
 
 @pytest.mark.parametrize("word", ["pear", "APPLE", "", 1, None, []])
-def test_a_word_that_is_none_is_refused_in_the_same_words(word: object) -> None:
+def test_a_word_that_is_none_is_refused_in_the_same_words(word: Any) -> None:
     with pytest.raises(ValueError) as ours:
         Fruit(word)
     with pytest.raises(ValueError) as theirs:
@@ -96,10 +96,11 @@ def test_a_set_is_closed(attempt: Any) -> None:
 
 
 def test_a_set_with_words_is_not_extended_and_holds_no_word_twice() -> None:
+    closed: Any = type(Fruit)
     with pytest.raises(TypeError):
-        type(Fruit)("More", (Fruit,), {"PEAR": "pear"})
+        closed("More", (Fruit,), {"PEAR": "pear"})
     with pytest.raises(ValueError, match="twice"):
-        type(Fruit)("Twice", (Words,), {"PEAR": "pear", "PEER": "pear"})
+        closed("Twice", (Words,), {"PEAR": "pear", "PEER": "pear"})
 
 
 def test_every_set_of_the_house_holds_what_an_enum_of_its_words_would() -> None:
