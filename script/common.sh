@@ -1,5 +1,8 @@
 # Shared by the scripts here; POSIX sh, sourced with the repository root as working directory.
 
+# Where `make_venv` installs; a script may set another folder behind this.
+VENV=.venv
+
 say() { printf '%s\n' "$*" >&2; }
 
 # Sets PYTHON to the first Python >= 3.11 that runs, or says what is missing and ends.
@@ -14,17 +17,17 @@ find_python() {
     exit 1
 }
 
-# make_venv REQUIREMENT...: makes .venv where there is none and installs what is asked into it.
+# make_venv REQUIREMENT...: makes $VENV (.venv) where there is none and installs what is asked into it.
 make_venv() {
     find_python
-    if [ ! -x .venv/bin/python ]; then
-        "$PYTHON" -m venv .venv 2>/dev/null || {
-            rm -rf .venv
+    if [ ! -x "$VENV/bin/python" ]; then
+        "$PYTHON" -m venv "$VENV" 2>/dev/null || {
+            rm -rf "$VENV"
             say "This Python cannot make a virtual environment. On Debian: apt-get install python3-venv"
             exit 1
         }
     fi
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@" || {
+    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$@" || {
         say "pip could not install what is needed (see above). Is a package index reachable?"
         exit 1
     }

@@ -354,9 +354,9 @@ PLANS = st.lists(
         item,
         key=st.sampled_from(["config:a", "config:b", "config:c", "config:d"]),
         target=st.sampled_from(["claude", "codex", "opencode"]),
-        op=st.sampled_from(ItemOp),
-        kind=st.sampled_from(ItemKind),
-        risk=st.sampled_from(Risk),
+        op=st.sampled_from([*ItemOp]),
+        kind=st.sampled_from([*ItemKind]),
+        risk=st.sampled_from([*Risk]),
     ),
     max_size=12,
     unique_by=lambda i: (i.target, i.key),
@@ -375,7 +375,7 @@ class Coin:
         return [Answer(self.random.random() < 0.5) for _ in asks]
 
 
-@given(PLANS, st.lists(st.sampled_from(Risk), max_size=2), st.booleans(), st.randoms())
+@given(PLANS, st.lists(st.sampled_from([*Risk]), max_size=2), st.booleans(), st.randoms())
 def test_whatever_is_settled_is_settled_wholly(
     items: list[Item], allow: list[Risk], partial: bool, random: Any
 ) -> None:

@@ -315,19 +315,19 @@ class TestFaults:
 
 MATCHES = st.builds(
     Match,
-    op=st.none() | st.sampled_from(ItemOp),
+    op=st.none() | st.sampled_from([*ItemOp]),
     target=st.none() | st.sampled_from(["codex", "claude"]),
     scope=st.none() | st.sampled_from(["global", "local"]),
-    risk=st.none() | st.sampled_from(Risk),
-    kind=st.none() | st.sampled_from(ItemKind),
+    risk=st.none() | st.sampled_from([*Risk]),
+    kind=st.none() | st.sampled_from([*ItemKind]),
 )
 ITEMS = st.builds(
     item,
-    op=st.sampled_from(ItemOp),
+    op=st.sampled_from([*ItemOp]),
     target=st.sampled_from(["codex", "claude"]),
     scope=st.sampled_from(["global", "local"]),
-    risk=st.sampled_from(Risk),
-    kind=st.sampled_from(ItemKind),
+    risk=st.sampled_from([*Risk]),
+    kind=st.sampled_from([*ItemKind]),
 )
 
 
