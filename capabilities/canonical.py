@@ -24,7 +24,7 @@ def canonical_json(value: Any) -> bytes:
     _check(value)
     try:
         return encode(value, order="sorted", enc_hook=_plain_string)
-    except (TypeError, ValueError):  # strings that are no UTF-8, or keys of a kind that it does not know
+    except (TypeError, ValueError):  # keys of a kind that it does not know: the standard library does
         import json
 
         return json.dumps(

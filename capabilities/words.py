@@ -2,8 +2,8 @@
 
 A vocabulary is declared anew at every start, some forty sets with two hundred words. As `enum.StrEnum`s they
 took 3 of 100 parts of a whole apply, and a tenth of a short verb; so at run time a set is made here, with
-what we use of an enum and no more. For the type checker it is an enum, and it must be used as one: a test
-holds the two alike.
+what an enum is mostly used for. For the type checker it is an enum, and it must be used as one: a test holds
+the two alike.
 """
 
 from __future__ import annotations

@@ -66,6 +66,15 @@ def value(data: bytes | None) -> Any:
     return json.loads(text)
 
 
+@pytest.mark.parametrize("user", USERS)
+def test_before_our_first_entry_the_file_without_us_is_the_one_that_stands_there(user: bytes | None) -> None:
+    """Byte for byte, also where a value of the user's makes way."""
+    line = ask(EditOp.ENSURE, "/statusLine", "ours")
+    merged = merge(JSONC, user, {}, {"a": (*CHANGES[:-1], line)}, over=["/statusLine"])
+    assert merged.data != user
+    assert merged.without == user
+
+
 @settings.get_profile("edits")
 @given(st.sampled_from(USERS), st.lists(plans, min_size=1, max_size=5), st.booleans())
 def test_any_coming_and_going_leaves_the_users_bytes(

@@ -208,6 +208,20 @@ class TestSomebodyElseMakesTheFolder:
         assert (world.root / "skills/b/SKILL.md").read_text() == "mine"
         clean(world)
 
+    def test_one_that_is_moved_away_as_soon_as_it_came_is_noticed_and_all_is_undone(self, world: Any) -> None:
+        world.root.mkdir()
+        last = once(
+            lambda call: call.method == "rename_new" and call.to.endswith("/top.md"),
+            lambda: (world.root / "skills").rename(world.home / "elsewhere"),
+        )
+        with pytest.raises(GsdlockError) as caught:
+            world.using(Before(RealFileSystem(), last)).apply(world.wanted(PLAN))
+        assert caught.value.code == "E-RACE"
+        assert str(world.root / "skills") in caught.value.what
+        assert there(world.root) == set()
+        assert len(there(world.home / "elsewhere")) == len(FILES)  # theirs now, wherever they took it
+        clean(world)
+
     def test_the_very_same_file_of_theirs_stays_when_all_is_undone(self, world: Any) -> None:
         """The subtree waits yet, so what stands there is not ours, whatever its bytes are."""
 
