@@ -48,8 +48,8 @@ def gather(source: PackSource, context: SourceContext, locked: LockedPack | None
             data = _Npm(source, context).download(version)
     else:
         npm = _Npm(source, context)
-        version = npm.choose()
-        integrity, by = npm.integrity(version), "registry"
+        version, integrity = npm.pin()
+        by = "registry"
         data = recall(context.cache, integrity, context.blobs) or npm.download(version)
     check_integrity(source, integrity_of(data), integrity, by)
     return Gathered(
@@ -92,9 +92,24 @@ class _Npm:
         self._source = source
         self._context = context
 
-    def choose(self) -> str:
-        """The version that the manifest's range stands for now: a dist-tag, or the highest in the range."""
+    def pin(self) -> tuple[str, str]:
+        """The version that the manifest stands for now, and the `sha512-…` that the registry states for it.
+
+        One that is written out needs no list of all versions: npm starts slowly, and a list can be long. If
+        it is not there, the list tells which are.
+        """
         wanted = self._source.version.strip()
+        if _is_version(wanted):
+            try:
+                return wanted, self.integrity(wanted)
+            except GsdlockError as error:
+                if error.code not in ("E-NPM-NOT-FOUND", "E-NPM-ANSWER"):
+                    raise
+        version = self._choose(wanted)
+        return version, self.integrity(version)
+
+    def _choose(self, wanted: str) -> str:
+        """The version that the manifest's range stands for now: a dist-tag, or the highest in the range."""
         tags, versions = self._versions()
         if wanted in ("", "*", "latest"):
             wanted = "latest"

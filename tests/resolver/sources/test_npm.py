@@ -37,6 +37,8 @@ operands = arguments[arguments.index("--") + 1:]
 registry = json.load(open(home + "/registry.json"))
 name, _, version = operands[0].rpartition("@") if "@" in operands[0][1:] else (operands[0], "", "")
 package = registry.get(name)
+if package and package.get("silent") and version not in package["versions"] and version:
+    sys.exit(0)
 if package is None or (version and version not in package["versions"]):
     print(json.dumps({{"error": {{"code": "E404", "summary": "Not found"}}}}))
     sys.exit(1)
@@ -161,6 +163,22 @@ class TestVersions:
     ) -> None:
         with refused("E-NPM-NO-VERSION", "^9", "1.2.3", status=5):
             fetch(source("npm", "@scope/pack", version="^9"), with_npm, None)
+
+    def test_a_version_that_is_written_out_is_asked_for_alone(
+        self, registry: Registry, source: Source, with_npm: SourceContext
+    ) -> None:
+        """Every start of npm takes half a second, and a list of all versions may be long."""
+        assert fetch(source("npm", "@scope/pack", version=" 1.2.0 "), with_npm, None).version == "1.2.0"
+        assert [call["arguments"][0] for call in registry.calls()] == ["view", "pack"]
+
+    @pytest.mark.parametrize("silent", [False, True])
+    def test_a_version_that_is_written_out_and_not_there(
+        self, silent: bool, registry: Registry, source: Source, with_npm: SourceContext, refused: Refused
+    ) -> None:
+        registry.packages["@scope/pack"]["silent"] = silent
+        registry.save()
+        with refused("E-NPM-NO-VERSION", "1.2.9", "1.2.3", status=5):
+            fetch(source("npm", "@scope/pack", version="1.2.9"), with_npm, None)
 
     @pytest.mark.parametrize("wanted", ["nope", "file:../x", "git+https://example.invalid/x", "1.2.3 --x"])
     def test_a_text_that_is_neither_range_nor_tag(
