@@ -15,6 +15,8 @@ from gsdlock.capabilities.errors import GsdlockError, missing
 from gsdlock.lockfiles.model import PackKind
 from gsdlock.resolver.sources.base import PackSource, SourceContext
 
+from .gitkit import Repository, Write
+
 
 class MemoryBlobs:
     """The store's contract over a dict; `kept` are the digests that a flush has made durable."""
@@ -106,3 +108,8 @@ def write() -> Callable[..., None]:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
     return make
+
+
+@pytest.fixture
+def repository(tmp_path: Path, context: SourceContext, write: Write) -> Repository:
+    return Repository(tmp_path / "repo", context, write)
