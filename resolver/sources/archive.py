@@ -53,7 +53,7 @@ def _download(source: PackSource, context: SourceContext, wanted: str) -> bytes:
         if data is not None:
             return data
     if context.offline:
-        raise offline(source)
+        raise offline(source, pinned=bool(wanted))
     return context.downloader.get(source.spec, context.limits.download, context.environment.variables)
 
 

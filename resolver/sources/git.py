@@ -123,7 +123,7 @@ class _Git(Struct, frozen=True):
         if is_commit(ref):
             return self.bring_commit(ref)
         if self.context.offline and not is_local(self.url):
-            raise offline(self.source)
+            raise offline(self.source, pinned=False)
         name = self._remote_object(ref)
         if name is None and may_be_abbreviated(ref):
             return self._abbreviated(ref)
@@ -142,7 +142,7 @@ class _Git(Struct, frozen=True):
         if commit is not None:
             return commit
         if self.context.offline and not is_local(self.url):
-            raise offline(self.source)
+            raise offline(self.source, pinned=True)
         with _Lock(self.folder + ".lock", self.source):
             done = self._fetch("--depth=1", f"+{name}:refs/gsdlock/{name}")
             commit = self._commit_of(name)

@@ -18,10 +18,11 @@ def check_integrity(source: PackSource, got: str, wanted: str, by: str) -> None:
     )
 
 
-def offline(source: PackSource) -> GsdlockError:
-    """The content is not here and the network may not be used."""
+def offline(source: PackSource, *, pinned: bool) -> GsdlockError:
+    """The network may not be used, and the content is not here; or nothing says yet which content it is."""
+    what = "is not in the store" if pinned else "is pinned by neither lock nor manifest"
     return missing(
         "E-OFFLINE",
-        f"{source.subject} is not in the store, and --offline forbids fetching it",
-        "Run once without --offline.",
+        f"{source.subject} {what}, and gsdlock is offline",
+        "Run once without --offline, and with the setting `offline` off: gsdlock config --show-origin.",
     )

@@ -45,9 +45,9 @@ def gather(source: PackSource, context: SourceContext, locked: LockedPack | None
         version, integrity, by = _locked_version(source, locked), locked.integrity, "lock"
         data = recall(context.cache, integrity, context.blobs)
         if data is None:
-            data = _Npm(source, context).download(version)
+            data = _Npm(source, context, pinned=True).download(version)
     else:
-        npm = _Npm(source, context)
+        npm = _Npm(source, context, pinned=False)
         version, integrity = npm.pin()
         by = "registry"
         data = recall(context.cache, integrity, context.blobs) or npm.download(version)
@@ -78,9 +78,9 @@ def _locked_version(source: PackSource, locked: LockedPack) -> str:
 class _Npm:
     """The user's npm for one package. Made only where the network is needed."""
 
-    def __init__(self, source: PackSource, context: SourceContext) -> None:
+    def __init__(self, source: PackSource, context: SourceContext, *, pinned: bool) -> None:
         if context.offline:
-            raise offline(source)
+            raise offline(source, pinned=pinned)
         program = context.processes.find("npm", context.environment.variables.get("PATH", ""))
         if program is None:
             raise missing(

@@ -178,7 +178,7 @@ class TestDownload:
     def test_offline_without_it_is_refused(
         self, server: Server, source: Source, context: SourceContext, refused: Refused
     ) -> None:
-        with refused("E-OFFLINE", "pack demo", status=5):
+        with refused("E-OFFLINE", "pack demo", "pinned by neither lock nor manifest", status=5):
             fetch(source("archive", f"{server.base}/pack.tgz"), replace(context, offline=True), None)
         assert not server.asked
 

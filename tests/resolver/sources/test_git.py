@@ -354,7 +354,7 @@ def test_offline_a_remote_is_not_asked_and_the_cache_is_used(
     repository.commit(a="1")
     (tmp_path / "home" / ".gitconfig").write_text(f'[url "file://{repository.folder}"]\ninsteadOf = {url}\n')
     away = replace(context, offline=True)
-    with refused("E-OFFLINE", status=5):
+    with refused("E-OFFLINE", "pinned by neither", status=5):
         fetch(source("git", url), away, None)
     pin = locked(fetch(source("git", url), context, None))
     assert fetch(source("git", url), away, pin).tree.digest == pin.tree
@@ -362,7 +362,7 @@ def test_offline_a_remote_is_not_asked_and_the_cache_is_used(
     assert fetch(source("git", url), away, pin).tree.digest == pin.tree
     shutil.rmtree(context.cache)
     blobs.data.clear()
-    with refused("E-OFFLINE"):
+    with refused("E-OFFLINE", "not in the store"):
         fetch(source("git", url), away, pin)
 
 

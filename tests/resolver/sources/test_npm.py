@@ -360,7 +360,7 @@ class TestHowNpmIsRun:
     def test_offline(
         self, registry: Registry, source: Source, with_npm: SourceContext, refused: Refused
     ) -> None:
-        with refused("E-OFFLINE", status=5):
+        with refused("E-OFFLINE", "pinned by neither", status=5):
             fetch(source("npm", "@scope/pack"), replace(with_npm, offline=True), None)
         assert not registry.calls()
 
