@@ -82,14 +82,16 @@ class UnattendedResolver:
         return "nobody"
 
     def settle(self, asks: Sequence[Ask]) -> Sequence[Answer]:
-        """Raises E-ASK-UNRESOLVED (status 4), which lists every question."""
+        """Raises E-ASK-UNRESOLVED (status 4), which lists every question: the highest risk first, and within
+        it what executes, since a long list is shown in part."""
+        listed = sorted(asks, key=lambda ask: (-ask.item.risk.rank, not ask.item.executes))
         highest = max((ask.item.risk for ask in asks), default=Risk.READ_ONLY)
         raise refused(
             "E-ASK-UNRESOLVED",
             f"{_count(len(asks), 'item needs', 'items need')} an answer and nobody is there to give it; "
             "nothing was written",
             f"Read the list, then run it on a terminal or answer with --allow {highest}.",
-            details=[_line(ask) for ask in asks],
+            details=[_line(ask) for ask in listed],
         )
 
 

@@ -183,8 +183,17 @@ class TestNobodyThere:
         assert caught.value.code == "E-ASK-UNRESOLVED"
         assert caught.value.status == Exit.REFUSED
         assert len(caught.value.details) == 2
-        assert "config:a" in caught.value.details[0] and "config:c" in caught.value.details[1]
+        assert "config:c" in caught.value.details[0] and "config:a" in caught.value.details[1]
         assert "--allow critical" in caught.value.fix
+
+    def test_what_executes_is_not_hidden_behind_a_hundred_texts(self) -> None:
+        """The command line shows the first of a long list."""
+        items = [*(item(f"config:{n}", risk=Risk.HIGH) for n in range(100))]
+        items += [item("config:run.sh", risk=Risk.HIGH, executes=True), item("config:z", risk=Risk.CRITICAL)]
+        with pytest.raises(GsdlockError) as caught:
+            settle(items, Policy(), UnattendedResolver())
+        names = [detail.split(" (")[0].split(":")[-1] for detail in caught.value.details]
+        assert names == ["z", "run.sh", *(str(n) for n in range(100))]
 
     def test_an_entry_is_named_without_its_digest(self) -> None:
         key = "config:settings.json#/hooks/Stop#sha256:" + "a" * 64
