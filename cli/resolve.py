@@ -44,7 +44,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     session.adopt(made.lock)
     concerns = plan_concerns(session, made.lock)
     data = lock_bytes(made.lock)
-    same = read_file(session.lock_path) == data
+    # A checkout may have turned the line ends, and every reader takes those.
+    same = (read_file(session.lock_path) or b"").replace(b"\r\n", b"\n") == data
     if not same and not options.check:
         write_file(session.lock_path, data, inside=session.fence)
     outcome = _report(session, options, made.lock, made.notices, _moved(previous, made.lock), same, repaired)

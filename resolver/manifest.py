@@ -19,7 +19,7 @@ from ..capabilities.words import Words
 from ..lockfiles.model import PackKind
 from .finding import user_manifest
 from .settings import read_overrides, read_settings
-from .specs import portable
+from .specs import distinct
 
 PROFILES = ("core", "standard", "full")
 SCOPES = ("global", "local")
@@ -48,9 +48,10 @@ class PackEntry(Struct, frozen=True):
     @property
     def requested(self) -> str:
         """One line that says what was asked for: what the lock compares with the manifest."""
-        # Where a folder, a repository or an archive lies on this machine is no business of the lock.
+        # Where a repository or an archive lies on this machine is no business of the lock; that it is another
+        # one now, is.
         named = self.kind in (PackKind.GIT, PackKind.ARCHIVE)
-        parts = portable(self.spec) if named else self.spec
+        parts = distinct(self.spec) if named else self.spec
         if self.version:
             parts += f"@{self.version}"
         if self.ref:

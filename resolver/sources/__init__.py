@@ -6,6 +6,7 @@ from ...capabilities.errors import GsdlockError, missing, shown
 from ...lockfiles.model import LockedPack, PackKind
 from ..pack import Tree
 from .base import Fetched, Gathered, PackSource, SourceContext
+from .integrity import anew
 from .tree import differences, keep_tree, listing_digest, stored_listing, stored_tree, tree_files
 
 
@@ -48,7 +49,7 @@ def not_as_locked(source: PackSource, how: str) -> GsdlockError:
     return missing(
         "E-PACK-LOCKED",
         f"{source.subject} is locked {how}",
-        "Make manifest and lock agree again: gsdlock resolve.",
+        f"Make manifest and lock agree again: {anew(source)}.",
     )
 
 
@@ -79,6 +80,6 @@ def _check_tree(source: PackSource, gathered: Gathered, locked: LockedPack, cont
     raise missing(
         "E-PACK-TREE",
         f"{source.subject} is not what was locked: its tree is {digest}, the lock says {shown(locked.tree)}",
-        "If the change is wanted, lock it: gsdlock resolve. If not, find out who made it.",
+        f"If the change is wanted, lock it: {anew(source)}. If not, find out who made it.",
         details=[] if before is None else differences(before, files),
     )

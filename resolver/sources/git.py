@@ -26,7 +26,7 @@ from .git_url import (
     may_be_abbreviated,
     split_spec,
 )
-from .integrity import offline
+from .integrity import anew, offline
 from .names import name_fault
 from .tree import TreeBuilder, no_subdirectory
 
@@ -75,7 +75,7 @@ def gather(source: PackSource, context: SourceContext, locked: LockedPack | None
             raise missing(
                 "E-PACK-LOCKED",
                 f"{source.subject}: the lock's revision `{shown(locked.revision)}` is not a full commit",
-                "Make the lock anew: gsdlock resolve.",
+                f"Lock it anew: {anew(source)}.",
             )
         commit = git.bring_commit(locked.revision)
     else:
@@ -154,7 +154,7 @@ class _Git(Struct, frozen=True):
             raise missing(
                 "E-GIT-COMMIT",
                 f"{self.source.subject}: {shown(self.url, 200)} no longer has the commit {shown(name)}",
-                "It was removed there. Lock another one with gsdlock resolve, or get it from a copy.",
+                f"It was removed there. Get it from a copy, or lock another one: {anew(self.source)}.",
             )
         return commit
 

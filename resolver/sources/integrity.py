@@ -13,9 +13,14 @@ def check_integrity(source: PackSource, got: str, wanted: str, by: str) -> None:
     raise missing(
         "E-PACK-INTEGRITY",
         f"{source.subject}: the downloaded bytes are not those that the {by} names",
-        "Somebody changed what is served under this name. Find out who before you lock it anew.",
+        f"Somebody changed what is served there. Find out who before you lock it anew: {anew(source)}.",
         details=(f"{by}: {shown(wanted, 120)}", f"got: {got}"),
     )
+
+
+def anew(source: PackSource) -> str:
+    """The command that lets go of what the lock pins of this pack, and of nothing else."""
+    return f"gsdlock resolve --upgrade-pack {source.name}"
 
 
 def offline(source: PackSource, *, pinned: bool) -> GsdlockError:

@@ -18,7 +18,7 @@ from ...capabilities.npm_range import RangeError, max_satisfying, parse_range, p
 from ...lockfiles.model import LockedPack
 from .base import Gathered, PackSource, SourceContext
 from .downloads import integrity_of, is_integrity, recall
-from .integrity import check_integrity, offline
+from .integrity import anew, check_integrity, offline
 from .unpack import Strip, unpack
 
 _SECONDS = 300.0
@@ -70,7 +70,7 @@ def _locked_version(source: PackSource, locked: LockedPack) -> str:
         raise missing(
             "E-PACK-LOCKED",
             f"{source.subject} is locked as `{shown(locked.resolved)}`, not as a version of {source.spec}",
-            "Make manifest and lock agree again: gsdlock resolve.",
+            f"Make manifest and lock agree again: {anew(source)}.",
         )
     return version
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -61,6 +63,15 @@ def test_line_ends_of_a_checkout_are_no_matter(machine: Machine, make_pack: Pack
     assert lock(machine) == first
 
 
+def test_line_ends_of_the_locks_own_checkout_are_no_matter(starter: Machine) -> None:
+    starter.ok("resolve")
+    turned = lock(starter).replace(b"\n", b"\r\n")
+    (starter.project / "gsdlock.lock").write_bytes(turned)
+    starter.ok("resolve", "--check")
+    assert "up to date" in starter.ok("resolve").out
+    assert lock(starter) == turned
+
+
 def test_a_second_resolve_writes_nothing(starter: Machine) -> None:
     starter.ok("resolve")
     before = (starter.project / "gsdlock.lock").stat().st_mtime_ns
@@ -111,6 +122,27 @@ def test_a_git_pack_stays_at_its_commit_until_it_is_named(machine: Machine, make
     assert git(repo, "rev-parse", "HEAD").encode() in lock(machine)
     assert "own" in out
     assert "E-PACK-UNKNOWN" in machine.run("resolve", "--upgrade-pack", "nope").err
+
+
+def test_a_commit_that_is_gone_is_locked_anew_by_the_command_that_the_error_names(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    repo = make_pack("1.0.0")
+    machine.manifest('[packs.own]\ngit = "../packs/greet"\n[targets.claude]\nscope = "local"\n')
+    for text in ("one", "two"):
+        git(repo, "init", "-q", "-b", "main")
+        git(repo, "add", "-A")
+        git(repo, "commit", "-q", "-m", text)
+        if text == "one":
+            machine.ok("resolve")
+            shutil.rmtree(repo / ".git")
+    for place in (".local/share/gsdlock", ".cache/gsdlock"):
+        shutil.rmtree(machine.home / place)
+    ran = machine.run("resolve")
+    assert ran.status == 5 and "E-GIT-COMMIT" in ran.err
+    (command,) = re.findall(r"gsdlock (resolve.*)\.", ran.err)
+    machine.ok(*command.split())
+    assert git(repo, "rev-parse", "HEAD").encode() in lock(machine)
 
 
 def test_a_lock_with_merge_markers_is_made_again(starter: Machine) -> None:
@@ -227,3 +259,27 @@ def test_where_a_repository_lies_is_not_locked(machine: Machine, make_pack: Pack
     machine.manifest(f'[packs.own]\ngit = "{repo}"\n[targets.claude]\nscope = "global"\n')
     machine.ok("resolve")
     assert str(machine.root).encode() not in lock(machine)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_another_archive_of_the_same_name_is_another_wish(
+    machine: Machine, make_pack: PackMaker, absolute: bool
+) -> None:
+    for version in ("1", "2"):
+        pack = make_pack(f"{version}.0.0")
+        place = machine.project / version
+        place.mkdir()
+        subprocess.run(["tar", "czf", str(place / "pk.tgz"), "-C", str(pack), "."], check=True)
+    base = f"{machine.project}/" if absolute else "./"
+    text = '[packs.own]\narchive = "{}{}/pk.tgz"\n[targets.claude]\nscope = "local"\n'
+    machine.manifest(text.format(base, 1))
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "high")
+    assert str(machine.root).encode() not in lock(machine)
+    machine.manifest(text.format(base, 2))
+    assert machine.run("resolve", "--check").status == 1
+    ran = machine.run("apply", "--locked", "--allow", "high")
+    assert ran.status != 0 and "E-LOCK-STALE" in ran.err
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "high")
+    assert "Hello from 2.0.0" in (machine.project / ".claude/skills/greet/SKILL.md").read_text()
