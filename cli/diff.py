@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 
 from .render import Outcome
 
+knows_more_targets = True
+"""Its sides may be locks of other projects, with targets of their own."""
+
 if TYPE_CHECKING:
     from ..lockfiles.diff import EntryChange
     from .session import Session
@@ -29,10 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
-    """Compare two sides. See the module's text."""
+    """Compare two sides. See the module's text.
+
+    Raises `GsdlockError`: E-USAGE, E-TARGET-UNKNOWN, and those of `read_side` and `disk_state`.
+    """
     from ..capabilities.errors import usage_error
     from ..lockfiles.diff import compare
     from .difference import difference_data, full_lines, patch_lines, stat_lines
+    from .installed import check_targets
     from .sides import DISK, INSTALLED, LOCK, read_side
     from .standing import disk_lines, disk_state
 
@@ -40,6 +47,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         raise usage_error("E-USAGE", "diff compares two sides", "gsdlock diff [FROM] [TO]")
     sides: list[str] = options.sides
     before_name, after_name = [*sides, *[INSTALLED, LOCK][len(sides) :]]
+    if options.target and DISK in (before_name, after_name):
+        check_targets(session)
     states = disk_state(session) if {before_name, after_name} & {DISK, INSTALLED} else []
     drifted = [s for s in states if s.drifted]
     if DISK in (before_name, after_name):
@@ -50,6 +59,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         status = 1 if options.exit_code and drifted else 0
         return Outcome(status, data, lines or ["the disk is as it was installed"])
     before, after = read_side(session, before_name), read_side(session, after_name)
+    if options.target:
+        check_targets(session, [*before.names, *after.names])
     difference = compare(before.targets, after.targets, before.packs, after.packs)
 
     def describe(entry: EntryChange) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def require_targets(session: Session) -> list[Generation]:
 
 
 def check_target_names(session: Session, known: list[str]) -> None:
-    """Raises `GsdlockError` E-TARGET-UNKNOWN where `--target` names what neither manifest nor lock has."""
+    """Raises `GsdlockError` E-TARGET-UNKNOWN where `--target` names what is not in `known`."""
     from ..capabilities.errors import input_error, shown
     from ..capabilities.tables import nearest
 
@@ -75,6 +76,27 @@ def check_target_names(session: Session, known: list[str]) -> None:
                 f"there is no target {shown(name)}{nearest(name, known)}",
                 f"Targets: {', '.join(known) or 'none'}.",
             )
+
+
+def check_targets(session: Session, more: Iterable[str] = ()) -> None:
+    """For every verb: raises `GsdlockError` E-TARGET-UNKNOWN where `--target` names what neither the manifest
+    has, nor its lock, nor anything that is or was installed, nor `more`.
+
+    A name mistyped in a check would else be a check of nothing, and pass. Where one of them cannot be read,
+    nothing is said: that is for the verb to say.
+    """
+    from ..capabilities.errors import GsdlockError
+
+    try:
+        lock = session.lock()
+        known = {t.name for t in lock.targets} if lock is not None else set()
+        if session.manifest_path is not None:
+            known |= {t.name for t in session.manifest.targets}
+        known |= {g.target for g in session.store.generations.currents().values()}
+    except GsdlockError:
+        return
+    if known := known.union(more):
+        check_target_names(session, sorted(known))
 
 
 def target_of(blobs: Blobs, plan: str) -> Target:

@@ -100,6 +100,10 @@ def _run(argv: list[str], as_json: bool) -> int:
     from .session import Session
 
     session = Session(options)
+    if options.target and not getattr(module, "knows_more_targets", False):
+        from .installed import check_targets
+
+        check_targets(session)
     quick = getattr(module, "quick", None)
     outcome = (quick(session, options) if quick else None) or module.run(session, options)
     from .render import show

@@ -16,10 +16,12 @@ INSTALLED, LOCK, DISK = "@installed", "@lock", "@disk"
 
 
 class Side(Struct, frozen=True):
-    """Targets by name, and the packs that they were made from."""
+    """Targets by name, and the packs that they were made from. `names` are those of all targets that there
+    are, also of those that `--target` keeps out."""
 
     targets: Mapping[str, Target]
     packs: tuple[LockedPack, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def read_side(session: Session, name: str) -> Side:
@@ -50,7 +52,7 @@ def _of_targets(session: Session, targets: Mapping[str, Target]) -> Side:
             packs |= {p.name: p for p in origins_of(session.blobs, target)[1]}
         except GsdlockError:
             continue  # content that the store has lost: the files can be compared all the same
-    return Side(chosen, tuple(packs.values()))
+    return Side(chosen, tuple(packs.values()), tuple(targets))
 
 
 def _filtered(session: Session, targets: Mapping[str, Target]) -> dict[str, Target]:
@@ -58,7 +60,8 @@ def _filtered(session: Session, targets: Mapping[str, Target]) -> dict[str, Targ
 
 
 def _of_lock(session: Session, lock: Lock) -> Side:
-    return Side(_filtered(session, {t.name: t for t in lock.targets}), lock.inputs)
+    targets = {t.name: t for t in lock.targets}
+    return Side(_filtered(session, targets), lock.inputs, tuple(targets))
 
 
 def _present(lock: Lock | None, path: str) -> Lock:
