@@ -87,7 +87,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         if fault.code not in ("E-BLOB-CORRUPT", "E-BLOB-MISSING"):
             raise
         # Content is verified when it is used, so damage shows only now, with nothing written yet.
-        fetch_again(session, lock)
+        fetch_again(session, lock, "the store's copy is damaged: fetching the pinned inputs again")
         changes = changes_with_content(session, lock, by_hand=options.no_edits)
         outcome = carry_out(session, options, changes, nothing, inspect, flag)
     by_hand = [line for change in changes for line in entries_by_hand(session, change)]
@@ -207,6 +207,7 @@ def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, l
     session.progress("resolving, because " + "; ".join(reasons))
     made = resolve(session.manifest, session.first_party, session.sources, lock, Upgrade(), given(session))
     session.adopt(made.lock)
+    session.note_proved(made.lock)
     warnings = [line for concern in plan_concerns(session, made.lock) for line in concern.lines()]
     if not options.dry_run:
         write_file(session.lock_path, lock_bytes(made.lock), inside=session.fence)
@@ -221,20 +222,27 @@ def _strictness(session: Session, options: argparse.Namespace) -> str:
 
 
 def changes_with_content(session: Session, lock: Lock, *, by_hand: bool) -> list[TargetChange]:
-    """The changes of an apply, with all content in the store: fetched again where it was lost."""
+    """The changes of an apply, with all content in the store: fetched again where it was lost.
+
+    A lock that was not made here is made again from its pinned inputs, and refused where that gives another
+    plan: else who writes it could put anything anywhere. Raises `GsdlockError`: those of `rebuild` and of
+    `changes_of`.
+    """
     from ..lockfiles.model import target_bytes
     from .targets import changes_of
 
     # The rest is missed, and fetched, when it is used; the origins are only read later, by why and diff.
     if any(session.wanted(t.name) and not session.blobs.has(t.origins) for t in lock.targets):
-        fetch_again(session, lock)
+        fetch_again(session, lock, "the store lacks content of the lock: fetching the pinned inputs again")
+    elif not session.proved(lock):
+        fetch_again(session, lock, "the lock was not made here: comparing it with its pinned inputs")
     for target in lock.targets:
         session.blobs.put(target_bytes(target))
     return changes_of(session, lock, by_hand=by_hand)
 
 
-def fetch_again(session: Session, lock: Lock) -> None:
-    """Bring the content of the lock back into the store from its pinned inputs.
+def fetch_again(session: Session, lock: Lock, why: str) -> None:
+    """Bring the content of the lock back into the store from its pinned inputs; `why` is told.
 
     Damaged blobs go first: a pack that is whole in the store would not be fetched.
     """
@@ -252,5 +260,6 @@ def fetch_again(session: Session, lock: Lock) -> None:
     for digest in sorted(digests):
         if blobs.has(digest) and not blobs.sound(digest):
             blobs.remove(digest)
-    session.progress("the store lacks content of the lock: fetching the pinned inputs again")
+    session.progress(why)
     rebuild(session.applied_manifest, session.first_party, session.sources, lock, given(session))
+    session.note_proved(lock)

@@ -375,15 +375,23 @@ def named(item: Item) -> str:
 
 
 def _held_lines(result: Result) -> list[str]:
-    """What is held back in the generations that were made, one line an item."""
+    """What stays as the user has it in the generations that were made, one line an item."""
+    from ..store.edit_claims import LEFT_WITH_YOU, YOURS_DECIDES
     from ..store.items import ItemOp
 
     made = {slug.split("@")[0] for slug in result.generations}
-    return [
-        f"{o.item.target}: {named(o.item)} stays as you have it, held back until --ours"
-        for o in result.outcomes
-        if o.item.op is ItemOp.HOLD_BACK and o.item.target in made
-    ]
+    lines = []
+    for item in (o.item for o in result.outcomes if o.item.target in made):
+        if item.description.endswith(LEFT_WITH_YOU):
+            how = "stays: you changed it, so it is yours"
+        elif item.description.endswith(YOURS_DECIDES):
+            how = f"stays: {YOURS_DECIDES}; without it the next apply puts ours in"
+        elif item.op is ItemOp.HOLD_BACK:
+            how = "stays as you have it, held back until --ours"
+        else:
+            continue
+        lines.append(f"{item.target}: {named(item)} {how}")
+    return lines
 
 
 def recovered_line(recovered: Recovered) -> str:

@@ -44,6 +44,7 @@ def overridden_lock(session: Session, lock: Lock | None, *, strict: str) -> tupl
         session.applied_manifest, session.first_party, session.sources, lock, Upgrade(), given(session)
     )
     session.adopt(made.lock)
+    session.note_proved(made.lock)
     warnings = [line for concern in plan_concerns(session, made.lock) for line in concern.lines()]
     return made.lock, [*override_lines(overrides), *made.notices, *warnings]
 

@@ -42,6 +42,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     upgrade = Upgrade(options.upgrade, frozenset(options.upgrade_pack))
     made = resolve(session.manifest, session.first_party, session.sources, previous, upgrade, given(session))
     session.adopt(made.lock)
+    session.note_proved(made.lock)
     concerns = plan_concerns(session, made.lock)
     data = lock_bytes(made.lock)
     # A checkout may have turned the line ends, and every reader takes those.

@@ -159,6 +159,18 @@ class Session:
 
         self.registry = locked_registry(self, lock)
 
+    def proved(self, lock: Lock) -> bool:
+        """Whether `lock` was seen here to come out of the inputs that it pins."""
+        from ..store.proofs import is_proved
+
+        return is_proved(self.store, lock.plan, self.manifest.path)
+
+    def note_proved(self, lock: Lock) -> None:
+        """Remember that `lock` was made here, or made again and found the same."""
+        from ..store.proofs import note_proved
+
+        note_proved(self.store, lock.plan, self.manifest.path)
+
     def may_have_overlays(self) -> bool:
         """Whether anything was ever consented to: most people never have an overlay."""
         return os.path.lexists(os.path.join(self.folders["state"], "overlays.json"))

@@ -122,8 +122,9 @@ def rebuild(
         return
     raise missing(
         "E-LOCK-REBUILD",
-        "the pinned inputs no longer give the content that the lock names",
-        "Use the gsdlock version that made the lock, or make a new one: gsdlock resolve.",
+        "the pinned inputs do not give what the lock says",
+        "Another gsdlock version made the lock, or somebody changed it by hand: look at its history. gsdlock "
+        "resolve makes a new one.",
         details=_differences(lock, made),
     )
 

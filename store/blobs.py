@@ -22,7 +22,7 @@ class Blobs:
 
     def __init__(self, fs: FileSystem, folder: str) -> None:
         self._fs = fs
-        self._data = folder
+        self.data = folder
         self._base = f"{folder}/blobs/sha256"
         self._temporary = f"{folder}/blobs/tmp"
         self._put: list[str] = []  # digests written since the last flush

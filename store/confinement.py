@@ -21,6 +21,7 @@ _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]
 )
+_GIT = frozenset({".git", "git~1"})  # the latter is its short name on file systems of Windows
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
@@ -250,6 +251,8 @@ def _name_fault(name: str) -> str | None:
         return "has a name that ends in a dot or a space"
     if name.split(".")[0].rstrip(" ").casefold() in _RESERVED:
         return f'has the name "{shown(name)}", which Windows keeps for a device'
+    if name.casefold() in _GIT:
+        return f'has the name "{shown(name)}", where git keeps what it runs'
     if name.startswith(STAGING_PREFIX):
         return f"has a name that begins with {STAGING_PREFIX}, which gsdlock uses for staging"
     return None

@@ -7,12 +7,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import Struct
 
 from ..capabilities.errors import shown
+from ..lockfiles.model import EditOp
 from .confinement import within
 from .items import Item, ItemKind, ItemOp
 from .planned import Weight, risk_of
 from .records import EditedRecord, EntryRecord, Generation
 from .survey import Spot, TargetChange
 from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
+
+YOURS_DECIDES = "your own value stands there, and decides"
+LEFT_WITH_YOU = "you changed it, and it is left with you"
+"""Ends of descriptions that say why an entry is not as the plan has it, and why `--ours` is no answer."""
 
 
 class EditClaim(Struct, frozen=True):
@@ -90,15 +95,15 @@ def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) ->
         executes=executes,
         before=change.source if op in (ItemOp.KEEP, ItemOp.UNEDIT) else "",
         after="" if op is ItemOp.UNEDIT else change.source,
-        description=shown(f"{claim.spot.full}: {at} {text}", 200),
+        description=f"{shown(f'{claim.spot.full}: {at}', 200)} {text}",
         scope=scope_of(claim),
     )
 
 
 class Standing(Struct, frozen=True):
     """What of the entries is in a shared file now: `present` are wanted changes that stand there, `yours`
-    those of them that leave another value of the user's alone; `holds` says whether an entry is in the file.
-    `whole` are pointers of entries that go with all that others put into them."""
+    those of them that leave another value of the user's alone; `holds` says whether an entry of ours is
+    there as we put it in. `whole` are pointers of entries that go with all that others put into them."""
 
     present: Collection[tuple[str, str, bytes]]
     yours: Collection[tuple[str, str, bytes]]
@@ -123,14 +128,17 @@ def entry_items(
     for claim in claims:
         going_ahead = {change.identity for change in asked[claim.slug]}
         for change in claim.changes:
-            if change.identity not in going_ahead or change.identity in standing.yours:
+            if change.identity not in going_ahead:
                 op, text = ItemOp.HOLD_BACK, "your version stays"
+            elif change.identity in standing.yours:
+                op, text = ItemOp.HOLD_BACK, YOURS_DECIDES
             elif change.identity in standing.present:
                 op, text = ItemOp.KEEP, "stands as it should"
             else:
                 op, text = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT, "is put in"
             items.append((claim.slug, entry_item(claim, change, op, text)))
         wants = {change.identity for change in claim.changes}
+        filled = {c.change.at for c in asked[claim.slug] if c.change.op is not EditOp.APPEND_UNIQUE}
         for record in claim.entries:
             if identity(record.change) in wants or record.held:
                 continue
@@ -145,8 +153,10 @@ def entry_items(
                 )
             elif standing.holds(record):
                 op, text = ItemOp.UNEDIT, "is taken out"
+            elif record.entry.at in filled:
+                op, text = ItemOp.KEEP, "makes way for what is wanted there now"
             else:
-                op, text = ItemOp.KEEP, "you changed it, and it is left with you"
+                op, text = ItemOp.KEEP, LEFT_WITH_YOU
             change = WantedChange(record.change, record.source, record.executes)
             items.append((claim.slug, entry_item(claim, change, op, text)))
     return items

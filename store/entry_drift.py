@@ -51,7 +51,7 @@ def judge_entries(
         if key not in wants and not editor.holds(current, record.change)
     }
     # A value of ours that makes way for its successor is nobody else's, so it does not count as the user's.
-    making_way = {r.entry.at for key, r in ours.items() if key not in wants and _is_ours(editor, current, r)}
+    making_way = {r.entry.at for key, r in ours.items() if key not in wants and is_ours(editor, current, r)}
     held_at = {r.entry.at for r in entries if r.held and identity(r.change) not in wants}
     asked: list[WantedChange] = []
     kept: list[WantedChange] = []
@@ -81,10 +81,13 @@ def judge_entries(
     )
 
 
-def _is_ours(editor: Editor, current: bytes | None, record: EntryRecord) -> bool:
-    """Whether the very value that we put in stands there."""
+def is_ours(editor: Editor, current: bytes | None, record: EntryRecord) -> bool:
+    """Whether what we put in stands there: for a `set-if-absent` the very value."""
+    change = record.change
     try:
-        return editor.holds(current, replace(record.change, op=EditOp.ENSURE))
+        if change.op is EditOp.SET_IF_ABSENT:
+            change = replace(change, op=EditOp.ENSURE)
+        return editor.holds(current, change)
     except EditFault:
         return False
 

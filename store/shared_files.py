@@ -14,7 +14,7 @@ from ..capabilities.errors import GsdlockError, shown
 from .drift import Say, Seen
 from .edit_claims import EditClaim, Standing, entry_item, entry_items, weight_of
 from .edits.types import EditFault, Editor
-from .entry_drift import held_back, judge_entries
+from .entry_drift import held_back, is_ours, judge_entries
 from .faults import io_error
 from .filesystem import masked
 from .items import Item, ItemOp
@@ -223,6 +223,8 @@ class SharedFile:
             if claim.base is not None:
                 self.records.append((claim.slug, claim.base))
             for change in claim.changes:
+                # Whatever the user may have said of it, it is there: a choice that names it is no mistake.
+                self.survey.say(claim.key, claim.spot.full, claim.given, at=change.change.at)
                 self._item(claim, change, ItemOp.KEEP, "stands as it should")
 
     def _ask(self, claim: EditClaim, current: bytes | None) -> None:
@@ -429,10 +431,10 @@ class SharedFile:
     # -- small -------------------------------------------------------------------------------------------
 
     def _add_items(self, current: bytes | None) -> None:
-        holds = partial(self._editor.holds, current)
+        holds = partial(is_ours, self._editor, current)
         asked = {slug: tuple(changes) for slug, changes in self._asked.items()}
         others = [record for _, record in self.others]
-        standing = Standing(self._present, self._yours, lambda r: holds(r.change), self._whole)
+        standing = Standing(self._present, self._yours, holds, self._whole)
         self.items += entry_items(self.claims, asked, others, standing)
         if self.step is not None and not any(item.changes for _, item in self.items):
             # The file changes though no entry of its own does (a copy too many goes): that is asked too.

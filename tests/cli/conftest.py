@@ -9,9 +9,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from gsdlock.lockfiles.model import Lock
+from gsdlock.store.proofs import note_proved
+from gsdlock.store.store import open_store
 
 COMMAND = str(Path(sys.executable).parent / "gsdlock")
 
@@ -80,6 +84,16 @@ class Machine:
         path.write_text(text)
         path.chmod(0o600)
         return path
+
+    def believe(self, lock: Lock) -> None:
+        """Have the machine think that it made this lock of its manifest: for what lies behind that check."""
+        environment = SimpleNamespace(
+            folders=SimpleNamespace(data=str(self.home / ".local/share/gsdlock"), state=str(self.state)),
+            home=str(self.home),
+            user_id=os.getuid(),
+            now=lambda: "",
+        )
+        note_proved(open_store(environment, "test"), lock.plan, str(self.project / "gsdlock.toml"))  # type: ignore[arg-type]  # what it needs of one
 
     def manifest(self, text: str) -> None:
         (self.project / "gsdlock.toml").write_text(text)

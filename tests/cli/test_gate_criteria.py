@@ -256,8 +256,12 @@ def test_29_no_rule_and_no_flag_lifts_confinement(machine: Machine, make_pack: P
     (target,) = lock.targets
     (placement,) = target.placements
     moved = structs.replace(target, placements=(structs.replace(placement, path=path),))
-    lock_of(machine).write_bytes(write.lock_bytes(structs.replace(lock, targets=(moved,))))
+    forged = structs.replace(lock, targets=(moved,))
+    lock_of(machine).write_bytes(write.lock_bytes(forged))
     before = machine.tree(machine.root)
+    everything = ["apply", "--locked", "--allow", "critical", "--unsafe-auto-allow"]
+    assert "E-LOCK-REBUILD" in machine.run(*everything).err
+    machine.believe(forged)  # and had the first wall fallen
     for words in (["apply", "--locked"], ["apply", "--locked", "--allow", "critical", "--unsafe-auto-allow"]):
         ran = machine.run(*words)
         assert ran.status in (3, 4) and "E-CONFINE-PATH" in ran.err, ran.err

@@ -155,3 +155,23 @@ def test_the_axis_is_closed(machine: Machine, server: dict[str, Any], says: str)
     ran = machine.run("resolve", "--json")
     assert (ran.status, ran.data["error"]["code"]) == (3, "E-DESCRIPTOR-INVALID")
     assert any("/mcpServers/notes" in line and says in line for line in ran.data["error"]["details"])
+
+
+def switched_off(machine: Machine) -> Path:
+    """An install with a server, which the user then turns off."""
+    machine.manifest(
+        f'[packs.own]\npath = "{pack(machine.project / "pack")}"\n[targets.opencode]\nscope = "global"\n'
+    )
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "high")
+    file = machine.home / ".config/opencode/opencode.json"
+    file.write_text(file.read_text().replace('"enabled": true', '"enabled": false'))
+    return file
+
+
+def test_leaving_names_the_server_that_the_user_changed(machine: Machine) -> None:
+    file = switched_off(machine)
+    before = file.read_text()
+    ran = machine.ok("uninstall", "--allow", "high")
+    assert "config:opencode.json#/mcp/notes stays: you changed it, so it is yours" in ran.out
+    assert "unedit" not in ran.out and file.read_text() == before

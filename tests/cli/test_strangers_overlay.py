@@ -106,8 +106,11 @@ def test_a_lock_that_hides_where_things_come_from_is_not_believed(
     digest = "sha256:" + hashlib.sha256(forged).hexdigest()
     features = target.features if also == "nothing else" else ("demo-greet",)
     target = structs.replace(target, origins=digest, features=features)
-    path.write_bytes(lock_bytes(structs.replace(lock, targets=(target,))))
+    lie = structs.replace(lock, targets=(target,))
+    path.write_bytes(lock_bytes(lie))
     before = machine.tree(machine.project)
+    assert "E-LOCK-REBUILD" in machine.run("apply", "--locked", "--allow", "high").err
+    machine.believe(lie)
     ran = machine.run("apply", "--locked", "--allow", "high")
     assert ran.status == 4 and "E-ASK-UNRESOLVED" in ran.err and "evil.sh (critical" in ran.err, ran.err
     assert machine.tree(machine.project) == before

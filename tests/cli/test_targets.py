@@ -55,3 +55,12 @@ def test_the_sides_of_a_diff_may_have_targets_of_their_own(installed: Machine) -
     installed.manifest(text)
     named = installed.ok("diff", "other.lock", "@lock", "--target", "elsewhere", "--json").data
     assert [t["name"] for t in named["targets"]] == ["elsewhere"]
+
+
+@pytest.mark.parametrize("verb", ["apply", "repair"])
+@pytest.mark.parametrize("name", ["config:settings.json", "config:settings.json#/hooks/SessionStart"])
+def test_a_choice_may_name_what_is_as_it_should_be(installed: Machine, verb: str, name: str) -> None:
+    """The same command a second time is no mistake."""
+    for _ in range(2):
+        assert "nothing to do" in installed.ok(verb, "--ours", name, "--allow", "high").out
+    assert "E-CHOICE-UNKNOWN" in installed.run(verb, "--ours", f"{name}x").err

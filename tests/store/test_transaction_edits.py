@@ -12,7 +12,8 @@ from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.capabilities.errors import refused as refusal
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.choices import PreflightError
-from gsdlock.store.items import Item
+from gsdlock.store.edit_claims import LEFT_WITH_YOU, YOURS_DECIDES
+from gsdlock.store.items import Item, ItemOp
 from gsdlock.store.restore import going_back
 from gsdlock.store.wanted import Objection
 
@@ -38,6 +39,38 @@ def test_a_file_that_we_made_goes_with_us(world: Any) -> None:
     assert json.loads((world.root / "settings.json").read_text())
     world.apply(None)
     assert world.tree() == {}
+
+
+@pytest.mark.parametrize("said", [{}, {"ours": ["*"]}])
+def test_a_value_of_the_users_where_ours_is_only_for_none_decides_whatever_is_said(
+    world: Any, said: dict[str, Any]
+) -> None:
+    """So `--ours` is not promised to put it in; without the user's, the next apply does."""
+
+    def line(text: str) -> list[tuple[str, EditOp, str, Any]]:
+        return [("settings.json", EditOp.SET_IF_ABSENT, "/statusLine", {"command": text})]
+
+    world.apply(world.wanted({}, line("one")))
+    path = world.root / "settings.json"
+    path.write_text('{"statusLine": {"command": "mine"}}')
+    items = [o.item for o in world.apply(world.wanted({}, line("two")), **said).outcomes]
+    assert [i.description.endswith(YOURS_DECIDES) for i in items if i.op is ItemOp.HOLD_BACK] == [True]
+    assert not any(i.description.endswith(LEFT_WITH_YOU) for i in items)
+    assert path.read_text() == '{"statusLine": {"command": "mine"}}'
+    path.write_text("{}")
+    world.apply(world.wanted({}, line("two")))
+    assert "two" in path.read_text()
+
+
+def test_leaving_says_which_entry_stays_because_it_was_changed(world: Any) -> None:
+    world.apply(
+        world.wanted({}, [("settings.json", EditOp.SET_IF_ABSENT, "/statusLine", {"command": "one"})])
+    )
+    path = world.root / "settings.json"
+    path.write_text('{"statusLine": {"command": "mine"}}')
+    (item,) = [o.item for o in world.apply(None).outcomes]
+    assert item.op is ItemOp.KEEP and item.description.endswith(LEFT_WITH_YOU)
+    assert path.read_text() == '{"statusLine": {"command": "mine"}}'
 
 
 def test_five_upgrades_leave_no_trace(world: Any) -> None:

@@ -1,0 +1,91 @@
+"""A lock that somebody wrote by hand, its digests right: what it says is not what its inputs give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gsdlock.lockfiles.model import Lock, Target
+from gsdlock.lockfiles.read import read_lock
+from gsdlock.lockfiles.write import lock_bytes
+from msgspec.structs import replace
+
+from .conftest import Machine, PackMaker
+
+
+def placed_elsewhere(target: Target) -> Target:
+    (placement,) = [p for p in target.placements if p.path.endswith("SKILL.md")]
+    others = [p for p in target.placements if p is not placement]
+    moved = replace(placement, path=".claude/CLAUDE.md" if placement.root == "project" else "CLAUDE.md")
+    return replace(target, placements=tuple(sorted([*others, moved], key=lambda p: (p.root, p.path))))
+
+
+def hook_as_a_text(target: Target) -> Target:
+    """No rule about hooks speaks for it."""
+    return replace(target, edits=tuple(replace(edit, executes=False) for edit in target.edits))
+
+
+def script_that_runs(target: Target) -> Target:
+    return replace(target, placements=tuple(replace(p, mode=0o755) for p in target.placements))
+
+
+LIES: list[Callable[[Target], Target]] = [placed_elsewhere, hook_as_a_text, script_that_runs]
+
+
+def forge(machine: Machine, lie: Callable[[Target], Target]) -> Lock:
+    path = machine.project / "gsdlock.lock"
+    lock = read_lock(path.read_bytes(), "")
+    forged = replace(lock, targets=tuple(map(lie, lock.targets)))
+    assert forged != lock
+    path.write_bytes(lock_bytes(forged))
+    return forged
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("scope", ["global", "local"])
+def test_it_is_refused_every_time_and_with_a_warm_store_too(
+    machine: Machine, make_pack: PackMaker, scope: str, lie: Callable[[Target], Target]
+) -> None:
+    machine.manifest(f'[packs.own]\npath = "{make_pack()}"\n[targets.claude]\nscope = "{scope}"\n')
+    machine.ok("resolve")
+    forge(machine, lie)
+    before = machine.tree(), machine.tree(machine.project)
+    for words in (["apply", "--locked"], ["apply", "--locked"], ["apply"], ["apply", "--dry-run"]):
+        ran = machine.run(*words, "--allow", "critical")
+        assert ran.status == 5 and "E-LOCK-REBUILD" in ran.err and "somebody changed it" in ran.err
+    assert (machine.tree(), machine.tree(machine.project)) == before
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "high")
+
+
+def test_one_that_somebody_else_made_is_compared_once_and_then_believed(
+    machine: Machine, make_pack: PackMaker, tmp_path: Path
+) -> None:
+    pack = make_pack()
+    machine.manifest(f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\n')
+    other = Machine(tmp_path / "other")
+    for folder in (other.home, other.project):
+        folder.mkdir(parents=True)
+    other.manifest((machine.project / "gsdlock.toml").read_text())
+    other.ok("resolve")
+    (machine.project / "gsdlock.lock").write_bytes((other.project / "gsdlock.lock").read_bytes())
+    machine.ok("apply", "--locked", "--allow", "high")
+    make_pack("2.0.0")  # from now on the inputs are not asked again
+    machine.ok("uninstall", "--allow", "high")
+    machine.ok("apply", "--locked", "--allow", "high")
+    assert "Hello from 1.0.0" in (machine.home / ".claude/skills/greet/SKILL.md").read_text()
+
+
+def test_nothing_goes_into_the_folder_from_which_git_runs_things(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    def lie(target: Target) -> Target:
+        first, *rest = target.placements
+        return replace(target, placements=(replace(first, root="project", path=".git/commondir"), *rest))
+
+    machine.manifest(f'[packs.own]\npath = "{make_pack(hook=False)}"\n[targets.claude]\nscope = "local"\n')
+    machine.ok("resolve")
+    machine.believe(forge(machine, lie))
+    ran = machine.run("apply", "--locked", "--allow", "critical")
+    assert ran.status == 4 and "E-CONFINE-PATH" in ran.err and ".git" in ran.err
