@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from .recovering import WAIT
 from .render import Outcome
 
 NOTHING_TO_DO = "nothing to do: every target is as the lock says"
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from ..store.items import Item
     from ..store.survey import TargetChange
     from .session import Session
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

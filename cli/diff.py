@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .recovering import UNLESS_BUSY
 from .render import Outcome
 
 knows_more_targets = True
@@ -20,6 +21,8 @@ knows_more_targets = True
 if TYPE_CHECKING:
     from ..lockfiles.diff import EntryChange
     from .session import Session
+
+RECOVERY = UNLESS_BUSY
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

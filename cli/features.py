@@ -11,10 +11,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from .recovering import UNLESS_BUSY
 from .render import Outcome
 
 if TYPE_CHECKING:
     from .session import Session
+
+RECOVERY = UNLESS_BUSY
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .recovering import UNLESS_BUSY
 from .render import Outcome, plural
 
 if TYPE_CHECKING:
     from .session import Session
+
+RECOVERY = UNLESS_BUSY
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, Any
 
+from .recovering import WAIT
 from .render import Outcome, plural
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _PACKAGES = {True: "@opengsd/gsd-core", False: "get-shit-done-cc"}  # whether the manifest says its runtime
 _MOST_TOLD = 12
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

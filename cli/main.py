@@ -105,7 +105,11 @@ def _run(argv: list[str], as_json: bool) -> int:
 
         check_targets(session)
     quick = getattr(module, "quick", None)
-    outcome = (quick(session, options) if quick else None) or module.run(session, options)
+    outcome = quick(session, options) if quick else None
+    if outcome is None:
+        from .recovering import run_recovered
+
+        outcome = run_recovered(session, module, options)
     from .render import show
 
     return show(outcome, verb, options)

@@ -11,10 +11,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .recovering import WAIT
 from .render import Outcome
 
 if TYPE_CHECKING:
     from .session import Session
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +29,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Repair the targets. See the module's text."""
-    from ..store.recovery import recover
     from ..store.survey import TargetChange
     from ..store.wanted import wanted_from_generation
-    from .carrying import carry_out, recovered_line
+    from .carrying import carry_out
     from .installed import require_targets
 
-    recovered = recover(session.store)
     if not (options.ours or options.theirs or options.adopt):
         options.ours = ["*"]
     changes = [TargetChange(g.slug, wanted_from_generation(g)) for g in require_targets(session)]
-    outcome = carry_out(session, options, changes)
-    return Outcome(outcome.status, outcome.data, [*map(recovered_line, recovered), *outcome.lines])
+    return carry_out(session, options, changes)

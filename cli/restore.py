@@ -11,10 +11,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .recovering import WAIT
 from .render import Outcome
 
 if TYPE_CHECKING:
     from .session import Session
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,11 +34,9 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     import os
     import re
 
-    from ..store.recovery import recover
     from ..store.restore import bringing_back, displaced_versions
     from .carrying import carry_out, full_name
 
-    recover(session.store)
     match = re.fullmatch(r"(.+)@([0-9]+)", options.place)
     name, number = (match.group(1), int(match.group(2))) if match else (options.place, None)
     path = full_name(name)

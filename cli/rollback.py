@@ -13,11 +13,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .recovering import WAIT
 from .render import Outcome
 
 if TYPE_CHECKING:
     from ..store.survey import TargetChange
     from .session import Session
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,15 +33,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Go back. See the module's text."""
-    from ..store.recovery import recover
     from .carrying import carry_out
 
-    recovered = recover(session.store)
-    changes = _changes(session, options.number)
-    outcome = carry_out(session, options, changes)
-    from .carrying import recovered_line
-
-    return Outcome(outcome.status, outcome.data, [*map(recovered_line, recovered), *outcome.lines])
+    return carry_out(session, options, _changes(session, options.number))
 
 
 def _changes(session: Session, number: int | None) -> list[TargetChange]:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from .recovering import WAIT
 from .render import Outcome, plural
 
 if TYPE_CHECKING:
     from ..lockfiles.model import Lock
     from .session import Session
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Compare manifest, lock, generations and disk. See the module's text."""
-    from ..store.recovery import recover
-    from .carrying import policy_of, recovered_line
+    from .carrying import policy_of
     from .concerns import standing_concerns, with_concerns
     from .host_files import broken_files
     from .overrides import override_lines
@@ -34,7 +36,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
     policy_of(session)
     overrides = session.overrides if session.manifest_path is not None else {}
-    lines = [*override_lines(overrides), *(recovered_line(r) for r in recover(session.store))]
+    lines = override_lines(overrides)
     standings = disk_state(session)
     lock, lock_lines, lock_data = _lock_state(session)
     behind = _behind(session, lock)

@@ -12,11 +12,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .recovering import WAIT
 from .render import Outcome
 
 if TYPE_CHECKING:
     from ..store.records import Generation
     from .session import Session
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,10 +12,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .recovering import WAIT
 from .render import Outcome, plural
 
 if TYPE_CHECKING:
     from .session import Session
+
+RECOVERY = WAIT
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,16 +46,13 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         return _signature(session, options)
     if options.signers is not None:
         raise usage_error("E-USAGE", "--signers says whose --signature counts", "gsdlock verify --signature")
-    from ..store.recovery import recover
-    from .carrying import recovered_line
     from .standing import disk_lines, disk_state
 
-    lines = [recovered_line(r) for r in recover(session.store)]
     standings = disk_state(session)
     needed = sorted(_needed(session))
     bad = [digest for digest in needed if not session.blobs.sound(digest)]
     drifted = [s for s in standings if s.drifted]
-    lines += disk_lines(drifted, patch=bool(options.verbose))
+    lines = disk_lines(drifted, patch=bool(options.verbose))
     lines += [f"the store's {digest} is missing or damaged: gsdlock apply fetches it again" for digest in bad]
     files = sum(len(s.state.files) for s in standings)
     lines.append(

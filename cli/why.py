@@ -12,12 +12,15 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from .recovering import UNLESS_BUSY
 from .render import Outcome
 
 if TYPE_CHECKING:
     from ..lockfiles.model import Origin, Target
     from ..store.records import Generation
     from .session import Session
+
+RECOVERY = UNLESS_BUSY
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
