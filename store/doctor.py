@@ -40,9 +40,10 @@ _OLD = 3600
 
 
 class Finding(Struct, frozen=True):
-    """One damage. `kind` is `blob`, `generation`, `pointer`, `journal`, `staging`, `registration`, `ledger`,
-    `note` or `temporary`; `path` a full path; `name` what the kind of file goes by there (a digest, `slug`,
-    `slug number`, an id); `fix` what to do where it cannot be put right here (`mendable`)."""
+    """One damage. `kind` is `blob`, `generation`, `pointer`, `journal`, `transaction`, `staging`,
+    `registration`, `ledger`, `note` or `temporary`; `path` a full path; `name` what the kind of file goes by
+    there (a digest, `slug`, `slug number`, an id); `fix` what to do where it cannot be put right here
+    (`mendable`)."""
 
     kind: str
     path: str
@@ -76,16 +77,21 @@ def mend(
     first, where their journals can be read. Raises E-BUSY, E-IO-….
     """
     done: list[str] = []
+    stuck: list[Finding] = []
     with exclusive(store, wait):
         if not list(_journals(store)):
-            with contextlib.suppress(GsdlockError):  # what it cannot do is among the findings
+            try:
                 done += [f"a broken-off transaction was put right: {r.id}" for r in recover_locked(store)]
+            except GsdlockError as error:
+                what = f"a broken-off transaction cannot be finished: {error.code}: {error.what}"
+                path = f"{store.state}/transactions"
+                stuck.append(Finding("transaction", path, error.code, what, error.fix, False))
         for finding in examine(store):
             line = _mended(store, finding, locks) if finding.mendable else None
             if line is not None:
                 done.append(line)
         left = examine(store)
-    return tuple(done), left
+    return tuple(done), (*stuck, *left)
 
 
 # -- looking ---------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import GsdlockError, refused, shown
 from .edits.types import EditFault
 from .faults import io_at
-from .filesystem import is_regular, masked, permissions
+from .filesystem import is_regular, kind_of, masked, permissions
 from .journal import Operation, Recipe
 from .merge import LOST, Known, Merged, merge
 from .objections import host_refusal, objections
@@ -28,6 +28,7 @@ from .statefiles import seal, unseal
 from .wanted import Validator, WantedChange
 from .workbench import RaceError, Workbench
 
+_MEND = "{}, and run it again: what was broken off is then completed."
 MOST_TRIES = 5
 _PAUSE = 0.01
 """Seconds between two tries, so that a program that writes a file in place can finish."""
@@ -53,6 +54,7 @@ class Rewriting:
         self.fs = bench.fs
         self.store = bench.store
         self._validators = validators
+        self._unreadable: GsdlockError | None = None  # why the last try to merge again came to nothing
 
     def forward(self, number: int) -> None:
         """Edit number `number`, forward; nothing where it is done.
@@ -62,6 +64,8 @@ class Rewriting:
         """
         path = self.bench.path(self.bench.journal.operations[number].place)
         with io_at("cannot write", path):
+            if self.bench.deserted(self.bench.journal.operations[number]):
+                return
             noted = self.noted(number)
             for turn in range(MOST_TRIES):
                 operation = noted.operation if noted else self.bench.journal.operations[number]
@@ -73,7 +77,7 @@ class Rewriting:
                 noted = self._merge_again(number, attempt + 1) or noted
                 if noted is not None and noted.operation.new == noted.operation.old:
                     return  # somebody put everything there already
-        raise refused(
+        raise self._unreadable or refused(
             "E-EDIT-RACE",
             f"{shown(path, 400)} is being rewritten by another program all the time",
             "Close the program that uses it, and run it again.",
@@ -158,12 +162,29 @@ class Rewriting:
         assert recipe is not None, "only edits are merged"
         parent, name = self.bench.target(operation)
         status = self.fs.lstat(parent, name)
+        path = self.bench.path(operation.place)
+        self._unreadable = None
         if status is not None and not is_regular(status):
+            self._unreadable = refused(
+                "E-EDIT-KIND",
+                f"{shown(path, 400)} should be a file, and a {kind_of(status)} stands there",
+                _MEND.format("Move it away"),
+                where=path,
+            )
             return None
         try:
             current = self.fs.read(parent, name) if status is not None else None
             merged = self._merge(recipe, current)
-        except (FileNotFoundError, EditFault):
+        except FileNotFoundError:
+            return None
+        except EditFault as fault:
+            at = f", line {fault.line}, column {fault.column}" if fault.line else ""
+            self._unreadable = refused(
+                f"E-EDIT-{fault.kind.upper()}",
+                f"{shown(path, 400)}{at}: {shown(fault.message, 200)}",
+                _MEND.format("Mend the file there"),
+                where=path,
+            )
             return None
         if against := objections(self._validators.get(number, ()), current, merged.data):
             raise host_refusal(recipe.real, against)

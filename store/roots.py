@@ -224,6 +224,14 @@ class Ground:
                 raise
             return None
 
+    def is_gone(self, anchor: int, path: str) -> bool:
+        """Whether a folder, or one on its way, is not there any more. Raises E-CONFINE-…, and `OSError`."""
+        try:
+            self.folder(anchor, path)
+        except FileNotFoundError:
+            return True
+        return False
+
     def look(self, anchor: int, path: str) -> os.stat_result | None:
         """The status of `path`, no link followed; None where it, or a folder on its way, is missing."""
         folder, name = split(path)

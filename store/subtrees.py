@@ -163,6 +163,9 @@ class Subtrees:
         """
         for number, subtree in enumerate(self._journal.subtrees):
             with io_at("cannot write", lambda s=subtree: self._path(s.place)):  # type: ignore[misc]  # called at once
+                above, _ = split(subtree.place.path)
+                if not first and self._ground.is_gone(subtree.place.anchor, above):
+                    continue  # since the crash: see `Workbench.deserted`
                 if self._move(number, subtree):
                     self._in_place.add(number)
                 else:

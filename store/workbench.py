@@ -128,10 +128,18 @@ class Workbench:
             return
         operation = self.journal.operations[number]
         with io_at("cannot write", lambda: self.path(operation.place)):
+            if self.deserted(operation):
+                return
             if operation.new is None:
                 self.take(number, operation, strict=not self.recovering)
             else:
                 self.put(f"{number}.new", number, operation, strict=not self.recovering)
+
+    def deserted(self, operation: Operation) -> bool:
+        """Whether the folder of a file was taken away since a crash: with all that was in it, and would have
+        come into it. Raises E-CONFINE-MOVED, and `OSError`."""
+        place = operation.place
+        return self.recovering and self.ground.is_gone(place.anchor, split(place.path)[0])
 
     def put(self, new: str, number: int, operation: Operation, *, strict: bool) -> None:
         """Put the staged file `new` in place. `strict`: raise `RaceError` where something else than the old

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.lockfiles.model import EditOp
+from gsdlock.store.doctor import mend
 from gsdlock.store.filesystem_decorators import CHANGING, FLUSHING, Faulty
 from gsdlock.store.journal import Journals
 from gsdlock.store.recovery import recover
@@ -315,3 +316,53 @@ def test_a_lasting_error_is_told_and_recovery_gets_there_when_it_is_over(number:
             assert error.code in ("E-IO-FULL", "E-IO-OTHER")
         recover(world.store)
         assert finished(world) in (old, new)
+
+
+@pytest.mark.parametrize("name", ["install beside the user's settings", "upgrade", "leave", "go back"])
+def test_a_folder_that_is_taken_away_after_a_kill_holds_nothing_up(name: str, scene: Any) -> None:
+    """To remove what a broken-off command left is the first thing that one thinks of."""
+    stage, do = scene(name)
+    _, _, changes = both_ends(stage, do, CHANGING | FLUSHING)
+    for at in some(changes, 1):
+        world = stage.again()
+        assert killed(world, do, at)
+        shutil.rmtree(world.root / "host", ignore_errors=True)
+        recover(world.store)
+        left = [path for path in finished(world)[0] if path.startswith("host/")]
+        assert left == [], f"killed before change {at}"
+        assert "// mine" in (world.root / "settings.json").read_text()
+
+
+BROKEN = {"E-EDIT-SYNTAX": '{"model": "mine",,\n', "E-EDIT-DUPLICATE": '{"hooks": {}, "hooks": {}}\n'}
+
+
+@pytest.mark.parametrize("code", [*BROKEN, "E-EDIT-KIND"])
+def test_a_shared_file_that_cannot_be_used_after_a_kill_is_named_until_it_is_mended(
+    code: str, scene: Any
+) -> None:
+    stage, do = scene("upgrade")
+    _, _, changes = both_ends(stage, do, CHANGING | FLUSHING)
+    seen = 0
+    for at in range(1, changes + 1):
+        world = stage.again()
+        assert killed(world, do, at)
+        file = world.root / "settings.json"
+        file.unlink()
+        file.write_text(BROKEN[code]) if code in BROKEN else file.mkdir()
+        try:
+            recover(world.store)
+        except GsdlockError as error:
+            seen += 1
+            assert error.code == code and str(file) in error.what and "then completed" in error.fix
+            damage = [f for f in mend(world.store, {})[1] if f.kind == "transaction"]
+            assert [f.name for f in damage] == [code]
+        if code in BROKEN:
+            assert file.read_text() == BROKEN[code]
+            file.unlink()
+        else:
+            file.rmdir()
+        file.write_text(MINE)
+        recover(world.store)
+        finished(world)
+        assert "// mine" in file.read_text()
+    assert seen
