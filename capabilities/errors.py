@@ -92,8 +92,11 @@ def missing(
 def shown(text: str, limit: int = 80) -> str:
     """`text` fit to be shown: control, bidi and line-separator characters replaced by U+FFFD, then cut.
 
-    At most `limit` characters, plus an ellipsis when something was cut.
+    At most `limit` characters, plus an ellipsis when something was cut. What a URL names before its host
+    is `…`, but for the plain user of ssh: it may be a token.
     """
+    if "@" in text and "://" in text:
+        text = _without_credentials(text)
     if len(text) <= limit and text.isascii() and text.isprintable():
         return text  # nearly all texts: nothing to replace, nothing to cut
     import unicodedata
@@ -101,6 +104,12 @@ def shown(text: str, limit: int = 80) -> str:
     head = text[: limit + 1]
     safe = "".join("\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in _UNSHOWN else c for c in head)
     return safe if len(text) <= limit else safe[:limit] + "…"
+
+
+def _without_credentials(text: str) -> str:
+    import re
+
+    return re.sub(r"(?i)(?<=://)(?<!ssh://)[^/?#\s@]*@|(?<=ssh://)[^/?#\s@:]*:[^/?#\s@]*@", "…@", text)
 
 
 # Cc controls, Cf format characters (bidi overrides, zero-width), Cs lone surrogates, Zl/Zp separators.

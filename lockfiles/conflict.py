@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..capabilities.tables import Table
+from ..capabilities.toml_text import read_toml
 from .model import Lock, LockedPack
 from .read import read_pin
 
@@ -49,7 +50,7 @@ def _pins(text: str) -> dict[str, dict[str, LockedPack]]:
 
     found: dict[str, dict[str, LockedPack]] = {"pack": {}, "overlay": {}}
     try:
-        document: dict[str, Any] = tomllib.loads(text)
+        document: dict[str, Any] = read_toml(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return found
     for table, pins in found.items():

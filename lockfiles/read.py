@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ..capabilities.canonical import is_digest
 from ..capabilities.errors import input_error
 from ..capabilities.tables import Table
+from ..capabilities.toml_text import read_toml
 from .file_blocks import FILE, MARK, ROOT, without_files
 from .model import (
     Edit,
@@ -57,7 +58,7 @@ def read_lock(data: bytes, where: str) -> Lock:
     check_version(text, where)
     rest, files = without_files(text)
     try:
-        document = tomllib.loads(rest)
+        document = read_toml(rest)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as fault:
         raise input_error("E-LOCK-SYNTAX", f"{where} does not parse: {fault}", _AGAIN, where=where) from None
     faults: list[str] = []

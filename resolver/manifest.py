@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from ..capabilities.environment import Environment
 from ..capabilities.errors import input_error, refused, shown
 from ..capabilities.tables import Table
+from ..capabilities.toml_text import read_toml
 from ..capabilities.words import Words
 from ..lockfiles.model import PackKind
 from .finding import user_manifest
@@ -142,7 +143,7 @@ def read_manifest(data: bytes, path: str, environment: Environment) -> Manifest:
     if len(data) > _MOST_BYTES:
         raise input_error("E-MANIFEST-INVALID", f"{path} is larger than 1 MiB", _FIX, where=path)
     try:
-        document = tomllib.loads(data.decode("utf-8-sig"))
+        document = read_toml(data.decode("utf-8-sig"))
     except UnicodeDecodeError as fault:
         raise input_error(
             "E-MANIFEST-SYNTAX", f"{path} is not UTF-8 at byte {fault.start}", _FIX, where=path

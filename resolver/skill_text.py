@@ -67,7 +67,7 @@ def _parses(lines: list[str]) -> bool:
 
     try:
         data = yaml.safe_load("\n".join(lines))
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         return False
     if not isinstance(data, dict):
         return False
@@ -91,7 +91,7 @@ def _values(lines: list[str]) -> dict[str, str]:
 
     try:
         data = yaml.safe_load("\n".join(lines))
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         data = None
     if isinstance(data, dict):
         return {

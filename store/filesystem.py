@@ -184,7 +184,7 @@ def open_private(fs: FileSystem, path: str, *, flush: bool = True) -> int:
             pass  # another process was quicker, or a dangling link, which the next line finds
         return fs.open_root(path)
     except FileNotFoundError:
-        raise OSError(errno.ENOENT, "a link there leads nowhere", path) from None
+        raise OSError(errno.EIO, "a link there leads nowhere", path) from None
     finally:
         fs.close(parent)
 

@@ -51,7 +51,8 @@ class RealFileSystem:
         return sorted(os.listdir(handle))
 
     def make_dir(self, parent: int, name: str, mode: int) -> None:
-        os.mkdir(name, mode, dir_fd=parent)
+        # Never for everybody to write in, whatever the umask: we would refuse to use such a folder.
+        os.mkdir(name, mode & ~0o002, dir_fd=parent)
 
     def remove_dir(self, parent: int, name: str) -> None:
         os.rmdir(name, dir_fd=parent)

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from ...capabilities.toml_text import read_toml
 from .flow import Item, Syntax, shallow_container, text_of, value_end
 from .meaning import Path, decimal_of, is_endless
 from .text import place_in
@@ -194,7 +195,7 @@ def meaning_of(text: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        meaning = tomllib.loads(text, parse_float=decimal_of)
+        meaning = read_toml(text, decimal_of)
     except tomllib.TOMLDecodeError as error:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.S)
         message, line, column = found.groups() if found else (str(error), None, None)

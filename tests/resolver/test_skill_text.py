@@ -87,3 +87,12 @@ def test_every_one_line_description_can_be_read_afterwards(description: str) -> 
     data = yaml.safe_load(got.split("\n---\n")[0])
     assert data["name"] == "greet" and data["description"]
     assert readable(got, "greet", STRICT) == got
+
+
+@pytest.mark.parametrize(
+    "value", ["[" * 500 + "]" * 500, "\n" + "".join(f"{'  ' * n}-\n" for n in range(1, 1500))]
+)
+def test_a_front_matter_that_nobody_can_read_is_no_fault_of_ours(value: str) -> None:
+    text = f"---\nname: s\ndescription: {value}\n---\nProse.\n"
+    needs = (SkillNeed.STRICT_YAML, SkillNeed.NAME, SkillNeed.DESCRIPTION, SkillNeed.DESCRIPTION_1024)
+    assert "Prose." in readable(text, "s", needs)
