@@ -239,7 +239,7 @@ def check_scope(runtime: Runtime, scope: str) -> None:
     if scope == Scope.LOCAL:
         local_directory(runtime, "/", anywhere)
     else:
-        config_home(runtime.config_home, anywhere)
+        _main_home(runtime, anywhere)
 
 
 def placed_root(runtime: Runtime, scope: str, entry: LayoutEntry | SkillPlace) -> Root:
@@ -280,7 +280,7 @@ def resolve_roots(
 
 
 def _global_roots(runtime: Runtime, around: Surroundings) -> dict[Root, Found]:
-    found = {Root.CONFIG: config_home(runtime.config_home, around)}
+    found = {Root.CONFIG: _main_home(runtime, around)}
     if runtime.config_home.skills_home is not None:
         found[Root.SKILLS] = config_home(runtime.config_home.skills_home, around)
     alternate = agents_home_name(runtime)
@@ -289,6 +289,16 @@ def _global_roots(runtime: Runtime, around: Surroundings) -> dict[Root, Found]:
     for name, home in runtime.roots.items():
         found[Root(name)] = config_home(home, around)
     return found
+
+
+def _main_home(runtime: Runtime, around: Surroundings) -> Found:
+    if runtime.config_home.kind is HomeKind.NONE:
+        raise refused(
+            "E-HOME-NONE",
+            f"{runtime.id} has no config home, so nothing can be installed for it at global scope",
+            "Remove its target from the manifest.",
+        )
+    return config_home(runtime.config_home, around)
 
 
 def agents_home_name(runtime: Runtime) -> str | None:

@@ -162,7 +162,8 @@ _SERVERS: Mapping[McpShape, Shape] = MappingProxyType(
                     "local": Record({"type": Choice(("local",)), "command": _list(TEXT, 1)}, open=True),
                     "remote": Record({"type": Choice(("remote",)), "url": TEXT}, open=True),
                 },
-                others=_open(),
+                # Without a type it switches on or off what another file brings, and must say which.
+                others=Record({"enabled": Flag()}, open=True),
             )
         ),
     }

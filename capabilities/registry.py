@@ -41,11 +41,6 @@ class Registry:
         return id_ in self._readers or id_ in self._overlays
 
     @property
-    def has_overlays(self) -> bool:
-        """Whether any of them is third party."""
-        return bool(self._overlays)
-
-    @property
     def ids(self) -> tuple[str, ...]:
         """All ids, sorted. No descriptor is read."""
         return tuple(sorted({*self._readers, *self._overlays}))

@@ -89,8 +89,6 @@ HOST_BEHAVIORS = frozenset(
 REMOVED_HOST_BEHAVIORS = {"reviewerCli": "reviewer"}
 
 # The reviewer body.
-REVIEWER_TRANSPORTS = frozenset({"spawn", "openai-http"})
-PROBE_KINDS = frozenset({"command-exists", "command-capability", "http-reachable"})
 PROMPT_CHANNELS = frozenset({"stdin", "argv", "argv-file-ref", "none"})
 OUTPUT_CHANNELS = frozenset({"stdout", "file-arg"})
 EFFORT_CHANNELS = frozenset({"none", "argv", "env"})
@@ -159,7 +157,6 @@ LOOP_ARTIFACTS = {
     "UAT.md": "verify:post",
 }
 ON_ERROR = frozenset({"skip", "halt"})
-CONFIG_TYPES = frozenset({"boolean", "string", "number", "enum"})
 
 # Names that a JavaScript engine reading the same descriptor would take for something else.
 RESERVED_NAMES = frozenset({"__proto__", "constructor", "prototype"})

@@ -38,6 +38,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from .carrying import carry_out, full_name
 
     match = re.fullmatch(r"(.+)@([0-9]+)", options.place)
+    if displaced_versions(session.store, full_name(options.place)):
+        match = None  # the whole of it is a file's name
     name, number = (match.group(1), int(match.group(2))) if match else (options.place, None)
     path = full_name(name)
     # A path through a link was recorded by where it leads.

@@ -17,6 +17,7 @@ from .render import Outcome
 
 if TYPE_CHECKING:
     from ..lockfiles.model import Origin, Target
+    from ..lockfiles.placeholders import Fillings
     from ..store.records import Generation
     from .session import Session
 
@@ -34,24 +35,10 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     Raises `GsdlockError` E-WHY-UNKNOWN where nothing of ours is there.
     """
     from ..capabilities.errors import input_error, shown
-    from .installed import generations_of, held_target, origins_of
 
-    name, _, pointer = options.place.partition("#")
     rows: list[dict[str, Any]] = []
-    for generation in generations_of(session):
-        target = held_target(session.blobs, generation)
-        rows += _matches(
-            target,
-            origins_of(session.blobs, target)[0],
-            _keys(session, generation, name),
-            pointer,
-            f"generation {generation.number}",
-        )
-    if not rows and (session.manifest_path or options.lock):
-        lock = session.lock()
-        for target in lock.targets if lock else ():
-            if session.wanted(target.name):
-                rows += _matches(target, origins_of(session.blobs, target)[0], {name}, pointer, "the lock")
+    for name, pointer in _readings(options.place):
+        rows = rows or _explained(session, name, pointer)
     if not rows:
         raise input_error(
             "E-WHY-UNKNOWN",
@@ -66,6 +53,37 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         lines.append(f"{row['place']} (target {row['target']}, {row['from']})")
         lines += [f"  {key}: {row[key]}" for key in _SHOWN if row[key]]
     return Outcome(0, {"origins": rows}, lines)
+
+
+def _readings(place: str) -> list[tuple[str, str]]:
+    """File and pointer that a name may stand for: a `#` may also be part of a file's name."""
+    splits = [i for i, c in enumerate(place) if c == "#" and place[i + 1 : i + 2] in ("", "/")]
+    return [(place, ""), *((place[:i], place[i + 1 :]) for i in splits)]
+
+
+def _explained(session: Session, name: str, pointer: str) -> list[dict[str, Any]]:
+    from ..lockfiles.placeholders import Fillings
+    from .installed import generations_of, held_target, origins_of
+
+    rows: list[dict[str, Any]] = []
+    for generation in generations_of(session):
+        target = held_target(session.blobs, generation)
+        rows += _matches(
+            target,
+            origins_of(session.blobs, target)[0],
+            _keys(session, generation, name),
+            pointer,
+            f"generation {generation.number}",
+            Fillings({name: root.given for name, root in generation.roots.items()}, session.environment.home),
+        )
+    if not rows and (session.manifest_path or session.options.lock):
+        lock = session.lock()
+        for target in lock.targets if lock else ():
+            if session.wanted(target.name):
+                rows += _matches(
+                    target, origins_of(session.blobs, target)[0], {name}, pointer, "the lock", None
+                )
+    return rows
 
 
 _SHOWN = ("host", "pack", "feature", "artifact", "converter", "axis", "digest", "op", "value")
@@ -85,8 +103,15 @@ def _keys(session: Session, generation: Generation, name: str) -> set[str]:
 
 
 def _matches(
-    target: Target, origins: dict[str, Origin], keys: set[str], pointer: str, source: str
+    target: Target,
+    origins: dict[str, Origin],
+    keys: set[str],
+    pointer: str,
+    source: str,
+    fillings: Fillings | None,
 ) -> list[dict[str, Any]]:
+    """The files and entries of a target that are meant. With `fillings` the pointer of an entry may be given
+    as it stands on the disk, too: in the lock it may hold placeholders."""
     from ..lockfiles.model import Origin, edit_origin_key
 
     rows = []
@@ -95,12 +120,24 @@ def _matches(
             origin = origins.get(placement.key, Origin("", "", "", "", ""))
             rows.append(_row(target, placement.key, source, origin, digest=placement.digest))
     for edit in target.edits:
-        below = edit.at == pointer or edit.at.startswith(pointer + "/") or pointer.startswith(edit.at + "/")
-        if edit.key in keys and (not pointer or below):
+        meant = any(
+            f"{at}/".startswith(f"{pointer}/") or f"{pointer}/".startswith(f"{at}/")
+            for at in {edit.at, _on_disk(edit.at, fillings)}
+        )
+        if edit.key in keys and (not pointer or meant):
             origin = origins.get(edit_origin_key(edit), Origin("", "", "", "", ""))
             place = f"{edit.key}#{edit.at}"
             rows.append(_row(target, place, source, origin, op=edit.op.value, value=edit.value))
     return rows
+
+
+def _on_disk(pointer: str, fillings: Fillings | None) -> str:
+    from ..lockfiles.placeholders import PlaceholderError, fill_pointer
+
+    try:
+        return pointer if fillings is None else fill_pointer(pointer, fillings)
+    except PlaceholderError:  # of an interpreter: no pointer holds one
+        return pointer
 
 
 def _row(

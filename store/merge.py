@@ -84,11 +84,6 @@ def merge(
     return Merged(data, without, _shared_out(asked, entries))
 
 
-def ours_in(owned: Mapping[str, Sequence[EntryRecord]]) -> list[Entry]:
-    """The entries in a file that are ours, each once, whoever of us they belong to."""
-    return list(_ours(owned).values())
-
-
 def _ours(owned: Mapping[str, Sequence[EntryRecord]]) -> dict[Identity, Entry]:
     """Entries by what they ask for. One that we added outranks an equal one that was found there."""
     found: dict[Identity, Entry] = {}

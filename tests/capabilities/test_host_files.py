@@ -50,6 +50,8 @@ REFUSED = [
         "/mcp_servers/x",
     ),
     ("opencode", "config:opencode.json", {"permission": "sometimes"}, "/permission"),
+    ("opencode", "config:opencode.json", {"mcp": {"x": {"timeout": 9000}}}, "/mcp/x/enabled"),
+    ("kilo", "config:kilo.json", {"mcp": {"x": {"environment": {}}}}, "/mcp/x/enabled"),
     ("opencode", "config:opencode.json", {"permission": {"bash": ["ls"]}}, "/permission/bash"),
     ("kilo", "config:kilo.json", {"mcp": {"x": {"type": "local", "command": "npx"}}}, "/mcp/x/command"),
     # The whole file is dropped: nothing but these two may stand there.
