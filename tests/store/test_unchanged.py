@@ -137,3 +137,10 @@ def test_the_module_loads_nothing_but_what_json_loads() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_fifo_in_the_place_of_the_note_holds_nobody_up(noted: Any) -> None:
+    path = noted.state / "unchanged/key.json"
+    path.unlink()
+    os.mkfifo(path)
+    assert not unchanged(noted)
