@@ -154,7 +154,7 @@ def read_manifest(data: bytes, path: str, environment: Environment) -> Manifest:
     top = Table(document, "", faults)
     name = top.string("name", "default")
     if not _NAME.fullmatch(name):
-        top.fault("name", f'"{shown(name)}" must be lower-case letters, digits, ".", "_" or "-"')
+        top.fault("name", f'"{shown(name)}" must be 1 to 64 lower-case letters, digits, ".", "_" or "-"')
     packs = tuple(_pack(key, table) for key, table in _named(top, "packs"))
     targets = tuple(_target(key, table, [p.name for p in packs]) for key, table in _named(top, "targets"))
     overlays = tuple(_pack(key, table, _OVERLAY_KINDS) for key, table in _named(top, "overlays"))
@@ -224,7 +224,7 @@ def _named(top: Table, key: str) -> list[tuple[str, Table]]:
     for name in table.names()[:MOST_TABLES]:
         row = table.table(name)
         if not _NAME.fullmatch(name):
-            table.fault(name, 'the name must be lower-case letters, digits, ".", "_" or "-"')
+            table.fault(name, 'the name must be 1 to 64 lower-case letters, digits, ".", "_" or "-"')
         if row is not None:
             rows.append((name, row))
     return rows

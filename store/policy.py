@@ -224,7 +224,7 @@ def _rule(name: str, top: Table, layer: Layer, targets: Sequence[str] | None) ->
     before = len(top.faults)
     row = top.table(name)
     if not re.fullmatch(_NAME, name):
-        top.fault(name, 'the name must be lower-case letters, digits, ".", "_" or "-"')
+        top.fault(name, 'the name must be 1 to 64 lower-case letters, digits, ".", "_" or "-"')
     elif name == DEFAULT_RULE:
         top.fault(name, f'"{DEFAULT_RULE}" stands for the absence of a rule in receipts; take another name')
     if row is None:
