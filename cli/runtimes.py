@@ -37,7 +37,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
 
 def describe(session: Session, runtime: Runtime) -> dict[str, Any]:
-    """One runtime as plain data; `roots` is empty where it has no global scope here; `reason` says why."""
+    """One runtime as plain data; `roots` is empty where it has no global scope here, and `reason` says why;
+    `local` is its folder in a project, empty where it takes no local install."""
     from ..capabilities.errors import GsdlockError
     from ..capabilities.homes import resolve_roots
     from ..capabilities.reading import is_present
@@ -48,7 +49,7 @@ def describe(session: Session, runtime: Runtime) -> dict[str, Any]:
         "origin": session.registry.origin(runtime.id),
         "roots": {},
         "decided-by": {},
-        "local": runtime.local_config_dir,
+        "local": runtime.local_config_dir if _takes_local(runtime) else "",
         "present": False,
         "reason": "",
     }
@@ -62,6 +63,17 @@ def describe(session: Session, runtime: Runtime) -> dict[str, Any]:
     row["decided-by"] = dict(roots.decided_by)
     row["present"] = is_present(runtime, environment, os.path.isdir)
     return row
+
+
+def _takes_local(runtime: Runtime) -> bool:
+    from ..capabilities.errors import GsdlockError
+    from ..capabilities.homes import check_scope
+
+    try:
+        check_scope(runtime, "local")
+    except GsdlockError:
+        return False
+    return True
 
 
 def _title(row: dict[str, Any]) -> str:

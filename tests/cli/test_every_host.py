@@ -208,3 +208,12 @@ def test_with_edits_in_between_only_those_are_left(everywhere: Any) -> None:
                 path.write_bytes(edited(path.read_bytes(), format_, version))
     machine.ok("uninstall", "--allow", "high")
     assert {path: path.read_bytes() for path in files} == mine
+
+
+def test_runtimes_names_a_folder_in_a_project_only_where_an_install_can_go(machine: Machine) -> None:
+    rows = machine.ok("runtimes", "--json").data["runtimes"]
+    for row in rows:
+        machine.manifest(f'[packs.starter]\nbuiltin = "starter"\n[targets.{row["id"]}]\nscope = "local"\n')
+        ran = machine.run("resolve")
+        assert (ran.status == 0) == bool(row["local"]), row["id"]
+        assert ran.status == 0 or "E-HOME-LOCAL" in ran.err
