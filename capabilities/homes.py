@@ -89,6 +89,7 @@ class Surroundings(Struct, frozen=True):
         return self.below_home(path[2:]) if path.startswith("~/") else path
 
     def is_absolute(self, path: str) -> bool:
+        """Whether `path` is full on the platform that is spoken of, not on the one that this runs on."""
         if self.platform == "win32":
             drive, rest = ntpath.splitdrive(path)
             return bool(drive) and rest[:1] in ("\\", "/")

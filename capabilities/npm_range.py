@@ -44,6 +44,7 @@ class Version(Struct, frozen=True):
 
     @property
     def triple(self) -> tuple[int, int, int]:
+        """The numbers alone: major, minor, patch."""
         return (self.major, self.minor, self.patch)
 
     # All four by hand: a Struct has comparisons already, which refuse, so `total_ordering` would add none.

@@ -83,6 +83,7 @@ class Table:
         return tuple(value)
 
     def boolean(self, key: str, default: bool) -> bool:
+        """A value that must be true or false; another one is a fault, and `default` is taken."""
         value = self.raw(key)
         if value is None:
             return default

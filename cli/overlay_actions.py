@@ -61,7 +61,10 @@ def add(session: Session, options: argparse.Namespace) -> Outcome:
 
 
 def update(session: Session, options: argparse.Namespace) -> Outcome:
-    """Fetch overlays again from where they came from, or go back to an earlier bundle."""
+    """Fetch overlays again from where they came from, or go back to an earlier bundle.
+
+    Raises `GsdlockError`: E-USAGE, E-OVERLAY-…, and those of the kind of source.
+    """
     from ..capabilities.errors import usage_error
     from ..store.overlays import read_overlays
 
@@ -143,7 +146,10 @@ def _former(former: tuple[LockedPack, ...], digest: str, id_: str) -> LockedPack
 
 
 def trust(session: Session, options: argparse.Namespace) -> Outcome:
-    """Consent to what the manifest declares (or what is installed), or take consent back."""
+    """Consent to what the manifest declares (or what is installed), or take consent back.
+
+    Raises `GsdlockError`: E-OVERLAY-…, and those of the kind of source.
+    """
     from ..store.overlay_changes import Action, change
     from ..store.overlays import read_overlays
     from .overlay_consent import consenting, decision
@@ -173,7 +179,7 @@ def trust(session: Session, options: argparse.Namespace) -> Outcome:
 
 
 def remove(session: Session, options: argparse.Namespace) -> Outcome:
-    """Forget an installed overlay, and the consents to it."""
+    """Forget an installed overlay, and the consents to it. Raises `GsdlockError` E-OVERLAY-…."""
     from ..store.overlay_changes import Action, change
     from ..store.overlays import USER_SCOPE, read_overlays
     from .overlay_consent import decision

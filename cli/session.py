@@ -40,6 +40,7 @@ class Session:
 
     @cached_property
     def environment(self) -> Environment:
+        """The machine as it was when the command began."""
         from .environment import make_environment
 
         return make_environment(self.folders)
@@ -148,6 +149,7 @@ class Session:
 
     @property
     def first_party(self) -> Registry:
+        """What comes with gsdlock, and nothing else."""
         from ..capabilities.registry import load_builtin
 
         return load_builtin()
@@ -177,16 +179,19 @@ class Session:
 
     @cached_property
     def store(self) -> Store:
+        """The store of this machine, opened for this command; nothing is read or made yet."""
         from ..store.store import open_store
 
         return open_store(self.environment, "gsdlock " + " ".join(sys.argv[1:]))
 
     @property
     def blobs(self) -> Blobs:
+        """The content of the store."""
         return self.store.blobs
 
     @cached_property
     def sources(self) -> SourceContext:
+        """What packs are fetched with. Raises `GsdlockError`: those of both files."""
         from ..resolver.sources.base import SourceContext
 
         return SourceContext(

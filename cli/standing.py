@@ -21,6 +21,7 @@ class Standing(Struct, frozen=True):
 
     @property
     def drifted(self) -> bool:
+        """Whether the disk is not as the generation says."""
         return self.state.differs
 
     @property

@@ -72,7 +72,7 @@ def _folder(key: str) -> str:
 
 def read_line() -> str:
     """The next line that is typed. The end of input is an interruption, and a signal that comes while we wait
-    is never overslept."""
+    is never overslept. Raises `KeyboardInterrupt`, also for the end."""
     if sys.platform != "win32" and sys.stdin.isatty():
         _wait_for_input()
     line = sys.stdin.readline()

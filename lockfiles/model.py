@@ -73,6 +73,7 @@ class Placement(Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """`root:path`, what a file goes by in plans, choices and messages."""
         return f"{self.root}:{self.path}"
 
 
@@ -97,6 +98,7 @@ class Edit(Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """`root:path` of the shared file."""
         return f"{self.root}:{self.path}"
 
 

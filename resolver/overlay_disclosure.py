@@ -40,10 +40,12 @@ class Disclosure(Struct, frozen=True):
 
     @property
     def surfaces(self) -> tuple[Surface, ...]:
+        """Where it would have a say in a host, in the order of the descriptor."""
         return surfaces_of(self.overlay.capability)
 
     @property
     def executables(self) -> tuple[str, ...]:
+        """The paths of its files that may run, sorted."""
         return tuple(path for path, file in sorted(self.overlay.tree.files.items()) if file.mode & 0o100)
 
 

@@ -49,6 +49,7 @@ class Overlay(Struct, frozen=True):
 
     @property
     def id(self) -> str:
+        """The id of its capability, which it is installed and locked by."""
         return self.capability.id
 
     @property

@@ -29,6 +29,7 @@ class Collector:
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
+        """What was collected so far, in the order in which it was."""
         return tuple(self._artifacts)
 
     def add(

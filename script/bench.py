@@ -86,14 +86,17 @@ class Bench:
             self.project.mkdir(parents=True)
 
     def gsdlock(self, *words: str) -> None:
+        """Run one command in the scratch home. Raises `CalledProcessError`."""
         command = [str(Path(sys.executable).parent / "gsdlock"), *words, "--no-progress", "-q"]
         subprocess.run(command, cwd=self.project, env=self.env, check=True)
 
     def copy(self, source: Path, target: Path) -> None:
+        """What an apply is compared with: `cp -a`. Raises `CalledProcessError`."""
         subprocess.run(["cp", "-a", str(source), str(target)], check=True)
         subprocess.run(["sync"], check=True)
 
     def bare_python(self) -> None:
+        """What a no-op is compared with: the start of an interpreter that does nothing."""
         subprocess.run([sys.executable, "-c", "pass"], env=self.env, check=True)
 
 

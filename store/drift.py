@@ -22,6 +22,7 @@ class Seen(Struct, frozen=True):
 
     @property
     def absent(self) -> bool:
+        """Whether nothing stood there."""
         return self.kind == "absent"
 
     def same(self, digest: str, mode: int) -> bool:

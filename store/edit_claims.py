@@ -41,10 +41,12 @@ class EditClaim(Struct, frozen=True):
 
     @property
     def slug(self) -> str:
+        """The target and installation, as generations go by."""
         return self.change.slug
 
     @property
     def key(self) -> str:
+        """`root:path` of the shared file."""
         known = self.wanted or self.base
         assert known is not None, "a claim has a plan or a record"
         return known.key

@@ -167,7 +167,8 @@ def reason(error: OSError) -> str:
 
 def open_private(fs: FileSystem, path: str, *, flush: bool = True) -> int:
     """A handle of one of our own folders, made with mode 0700 (and so its missing parents) if need be.
-    Without `flush` the caller sees to it that what is made lasts, or nothing depends on it."""
+    Without `flush` the caller sees to it that what is made lasts, or nothing depends on it. Raises `OSError`,
+    EIO for a link on the way that leads nowhere."""
     try:
         return fs.open_root(path)
     except FileNotFoundError:

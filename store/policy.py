@@ -124,6 +124,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def decided_by(self) -> str:
+        """Who decided, as it is recorded: `policy:<rule>`."""
         return f"policy:{self.rule}"
 
 

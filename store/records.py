@@ -48,6 +48,7 @@ class FileRecord(Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """`root:path`, what a file goes by in plans, choices and messages."""
         return f"{self.root}:{self.path}"
 
 
@@ -87,6 +88,7 @@ class EditedRecord(Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """`root:path` of the shared file."""
         return f"{self.root}:{self.path}"
 
 

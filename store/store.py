@@ -37,6 +37,7 @@ class Store(Struct, frozen=True):
 
     @property
     def generations(self) -> Generations:
+        """The generations of all targets."""
         return Generations(self.fs, self.state, self.written)
 
 

@@ -43,6 +43,7 @@ class WantedFile(Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """`root:path`, what a file goes by in plans, choices and messages."""
         return f"{self.root}:{self.path}"
 
 
@@ -70,6 +71,7 @@ class WantedEdit(Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """`root:path` of the shared file."""
         return f"{self.root}:{self.path}"
 
 

@@ -123,11 +123,23 @@ def test_every_folder_with_code_is_packaged() -> None:
     assert here == listed
 
 
+def methods(node: ast.AST) -> list[ast.FunctionDef]:
+    """The public methods of a class; none of anything else."""
+    found = node.body if isinstance(node, ast.ClassDef) else ()
+    return [m for m in found if isinstance(m, ast.FunctionDef) and not m.name.startswith("_")]
+
+
+CLASSES = [c for p in MODULES for c in ast.walk(ast.parse(p.read_text())) if isinstance(c, ast.ClassDef)]
+SAID = {method.name for node in CLASSES for method in methods(node) if ast.get_docstring(method)}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=names)
 def test_every_public_thing_says_what_it_is(path: Path) -> None:
-    """Modules, functions and classes. What a method does is said by its class, or by a protocol it keeps."""
+    """Modules, functions and classes; and methods, where no protocol that they keep says it."""
     tree = ast.parse(path.read_text())
     assert ast.get_docstring(tree), f"{names(path)} has no docstring"
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             assert ast.get_docstring(node), f"{names(path)}:{node.lineno} {node.name} has no docstring"
+            silent = [m.name for m in methods(node) if not ast.get_docstring(m) and m.name not in SAID]
+            assert not silent, f"{names(path)}:{node.lineno} {node.name}: no docstring says what these do"

@@ -77,6 +77,7 @@ class FileContent(Struct, frozen=True):
 
     @property
     def mode(self) -> int:
+        """0o755 or 0o644: what of a mode a pack has."""
         return 0o755 if self.executable else 0o644
 
 

@@ -106,6 +106,7 @@ def _opener(url: str, variables: Mapping[str, str]) -> urllib.request.OpenerDire
         def redirect_request(
             self, req: urllib.request.Request, fp: object, code: int, msg: str, headers: object, newurl: str
         ) -> urllib.request.Request | None:
+            """The request for where a redirect leads. Raises E-DOWNLOAD-URL where that may not be asked."""
             parts = check_url(newurl)
             if urlsplit(req.full_url).scheme == "https" and parts.scheme != "https":
                 raise _bad_url(newurl, "is not https")

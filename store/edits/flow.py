@@ -69,6 +69,7 @@ class Syntax(Struct, frozen=True):
     keys: Callable[[str], tuple[str, ...]]
 
     def comments(self, trivia: str) -> list[str]:
+        """The comments in what stands between two values."""
         return self.comment.findall(trivia)
 
 
@@ -100,7 +101,7 @@ def shallow_container(string: str, comment: str, levels: int = 4) -> re.Pattern[
 
 
 def value_end(text: str, start: int, syntax: Syntax) -> int:
-    """The offset behind the value that begins at `start`."""
+    """The offset behind the value that begins at `start`, in a text that is known to be valid."""
     if text[start] not in _CLOSERS:
         return _end(syntax.scalar.match(text, start))
     if len(text) >= LONG and (shallow := syntax.shallow().match(text, start)):

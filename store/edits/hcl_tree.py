@@ -62,7 +62,10 @@ class Reader:
         self._templates = 0  # how many texts are open around the place that is read
 
     def items(self, closing: str = "", depth: int = 0) -> list[Attribute | Block]:
-        """The attributes and blocks up to the end, or up to and behind the brace `closing`."""
+        """The attributes and blocks up to the end, or up to and behind the brace `closing`.
+
+        Raises `EditFault`: syntax, or nested too deeply.
+        """
         if depth > _DEEPEST:
             raise self._fault("is nested too deeply")
         found: list[Attribute | Block] = []

@@ -123,6 +123,7 @@ def walk(document: Document, change: Change, *, opening: bool = False) -> tuple[
 
     Where a plain value stands on the way of a `set-if-absent`, the path ends there: that value decides.
     `opening`: a null that stands for an empty container becomes one, as something is about to go into it.
+    Raises `EditFault` (shape) where something else is in the way.
     """
     if change.op is EditOp.BLOCK:
         raise EditFault("shape", "a marked block has no place in this format")

@@ -97,11 +97,13 @@ class Statement(Struct):
         return self.lead + body + self.end
 
     def copied(self) -> Statement:
+        """One of its own, to be changed: parsed statements are shared."""
         item = self.item and copy(self.item)
         return Statement(self.kind, self.lead, self.header, item, self.keys, self.end, self.offset, self.path)
 
     @property
     def is_header(self) -> bool:
+        """Whether it opens a table, or an item of an array of tables."""
         return self.kind in (Kind.TABLE, Kind.TABLE_ITEM)
 
     @property

@@ -49,10 +49,12 @@ class Node(Struct):
 
     @property
     def pairs(self) -> list[tuple[Node, Node]]:
+        """Key and value of each member of a mapping."""
         return list(zip(self.children[::2], self.children[1::2], strict=True))
 
     @property
     def is_null(self) -> bool:
+        """Whether it stands for no value, and nothing refers to it."""
         return self.kind is Kind.SCALAR and self.anchor is None and self.tag == _NULL
 
 
