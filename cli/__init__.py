@@ -13,23 +13,26 @@ def main() -> int:
     import os
     import sys
 
+    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and os.name == "posix":
+        # File names are bytes, and locks say what they mean in UTF-8: that is so in every locale.
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed: what is said there goes nowhere
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     gc.set_threshold(_OBJECTS_A_SWEEP)
     from .main import run
 
     status = run(sys.argv[1:])
-    if _flushed():
-        # All is written and all locks are given back: to take every object down one by one changes nothing.
-        os._exit(status)
-    return status  # and Python says in its own way what cannot be written
+    _flush()
+    # All is written and all locks are given back: to take every object down one by one changes nothing.
+    os._exit(status)
 
 
-def _flushed() -> bool:
+def _flush() -> None:
     import sys
 
-    try:
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-    except (OSError, ValueError):
-        return False
-    return True
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue  # nobody reads it

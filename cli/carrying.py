@@ -325,7 +325,11 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str], *, rows: boo
         )
         lines += denied_lines([o for o in denied if o.item.target == target])
     held = _held_lines(result)
-    kept = [f"the former version of {path} is kept: gsdlock restore {path}" for path in result.kept]
+    kept = []
+    if result.kept:
+        from shlex import quote
+
+        kept = [f"the former version of {p} is kept: gsdlock restore {quote(p)}" for p in result.kept]
     lines += [*bounded(held), *bounded(kept), *result.downgrades, *messages]
     if not (done or denied or held):
         lines.append(nothing)

@@ -37,7 +37,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from ..store.overlays import bundle_digests, read_overlays
 
     overlays = bundle_digests(session.blobs, read_overlays(session.store).trees())
-    done = collect(session.store, keep=options.keep, also=overlays, dry=options.dry_run)
+    done = collect(session.store, keep=options.keep, of=options.target, also=overlays, dry=options.dry_run)
     would = "would delete" if options.dry_run else "deleted"
     counts = [
         f"{plural(done.blobs, 'blob')} ({done.size / 1e6:.1f} MB)",

@@ -88,8 +88,10 @@ def check_targets(session: Session, more: Iterable[str] = ()) -> None:
     from ..capabilities.errors import GsdlockError
 
     try:
-        lock = session.lock()
-        known = {t.name for t in lock.targets} if lock is not None else set()
+        known: set[str] = set()
+        if session.manifest_path is not None or session.options.lock:
+            lock = session.lock()
+            known |= {t.name for t in lock.targets} if lock is not None else set()
         if session.manifest_path is not None:
             known |= {t.name for t in session.manifest.targets}
         known |= {g.target for g in session.store.generations.currents().values()}

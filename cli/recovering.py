@@ -51,10 +51,12 @@ def _recovered(session: Session, module: ModuleType) -> tuple[Recovered, ...]:
 
 
 def _lines(recovered: Recovered) -> list[str]:
+    import shlex
+
     from .carrying import bounded, recovered_line
 
     kept = [
-        f"somebody's version of {path} made way and is kept: gsdlock restore {path}"
+        f"somebody's version of {path} made way and is kept: gsdlock restore {shlex.quote(path)}"
         for path in recovered.kept
     ]
     return [recovered_line(recovered), *bounded(kept)]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, TextIO
 
     from ..capabilities.errors import GsdlockError
 
@@ -31,15 +32,35 @@ class Outcome:
 def show(outcome: Outcome, verb: str, options: argparse.Namespace) -> int:
     """Print the outcome; returns its status."""
     if options.json:
-        print(json.dumps({"verb": verb, "status": outcome.status, **outcome.data}, indent=2, sort_keys=True))
+        data = {"verb": verb, "status": outcome.status, **outcome.data}
+        _print(json.dumps(data, indent=2, sort_keys=True) + "\n")
     elif not options.quiet:
-        text = "".join(f"{plain(line)}\n" for line in outcome.lines)
+        _print("".join(f"{plain(line)}\n" for line in outcome.lines))
+    return outcome.status
+
+
+def _print(text: str) -> None:
+    """On standard output. What was done is done, whether or not somebody reads of it: a reader that has gone
+    changes no status, and a full disk is told on standard error."""
+    try:
         try:
             sys.stdout.write(text)
         except UnicodeEncodeError:
             sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stdout.flush()
-    return outcome.status
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard(sys.stdout)
+    except OSError as fault:
+        discard(sys.stdout)
+        tell(f"gsdlock: what it has to say cannot be written to standard output: {fault.strerror}")
+
+
+def discard(stream: TextIO) -> None:
+    """From now on what is written to a stream that takes nothing goes nowhere, and no exit complains."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, ValueError):
+        return  # it has no handle, so nothing complains
 
 
 _MOST_DETAILS = 40
@@ -56,7 +77,7 @@ def show_error(fault: GsdlockError, as_json: bool, verbose: bool = False) -> int
             "fix": fault.fix,
             "details": list(fault.details),
         }
-        print(json.dumps({"status": fault.status, "error": error}, indent=2, sort_keys=True))
+        _print(json.dumps({"status": fault.status, "error": error}, indent=2, sort_keys=True) + "\n")
         return fault.status
     details = list(fault.details)
     if len(details) > _MOST_DETAILS and not (verbose or fault.whole):
@@ -68,8 +89,11 @@ def show_error(fault: GsdlockError, as_json: bool, verbose: bool = False) -> int
 
 
 def tell(line: str) -> None:
-    """One line on standard error."""
-    print(plain(line).encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr, flush=True)
+    """One line on standard error; nothing that is told there is worth ending for."""
+    try:
+        print(plain(line).encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def plain(text: str) -> str:

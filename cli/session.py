@@ -234,9 +234,10 @@ def read_file(path: str) -> bytes | None:
         ) from None
     import stat
 
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise input_error("E-FILE-READ", f"{path} is not a regular file", "Name a file.", where=path)
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise input_error("E-FILE-READ", f"{path} is not a regular file", "Name a file.", where=path)
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise input_error(

@@ -12,8 +12,6 @@ from .render import plural, step_name, tell
 if TYPE_CHECKING:
     from ..store.gate import Answer, Ask, AskGroup
 
-_MOST_LINES = 12
-
 
 class TerminalResolver:
     """Asks the person at the terminal. `read` gives the next answer, `write` shows a line."""
@@ -56,10 +54,10 @@ class TerminalResolver:
 
 
 def outline(asks: Sequence[Ask]) -> list[str]:
-    """What matters of many questions in few lines: all that executes, the rest counted by folder."""
-    lines = [f"executes: {step_name(a.item.key)}: {a.item.description}" for a in asks if a.item.executes]
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"and {len(lines) - _MOST_LINES} more that execute"]
+    """What matters of many questions in few lines: all that executes, with the entries that make a host run
+    something first, and the rest counted by folder."""
+    running = sorted((a.item for a in asks if a.item.executes), key=lambda item: "#" not in item.key)
+    lines = [f"executes: {step_name(item.key)}: {item.description}" for item in running]
     counts = Counter((a.item.op.value, _folder(a.item.key)) for a in asks if not a.item.executes)
     lines += [f"{op} {plural(n, 'item')} in {folder}" for (op, folder), n in sorted(counts.items())]
     return lines

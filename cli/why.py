@@ -43,7 +43,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         raise input_error(
             "E-WHY-UNKNOWN",
             f"nothing that gsdlock installed is called {shown(options.place, 200)}",
-            "gsdlock status lists what is installed; what is not there belongs to you or to the host.",
+            "It belongs to you or to the host. An entry is named by its file, # and its pointer.",
         )
     lines = []
     for row in rows:

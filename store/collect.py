@@ -18,6 +18,7 @@ from ..capabilities.errors import missing, shown
 from ..lockfiles.model import Lock
 from .exclusive import DEFAULT_WAIT, exclusive
 from .faults import io_at
+from .generations import target_of_slug
 from .recovery import recover_locked
 from .statefiles import DamagedError, list_folder, read_whole, remove_file, seal, unseal, write_whole
 from .store import Store
@@ -112,19 +113,21 @@ def collect(
     store: Store,
     *,
     keep: int | None = None,
+    of: Collection[str] | None = None,
     also: Collection[str] = (),
     grace: int = GRACE,
     dry: bool = False,
     wait: float = DEFAULT_WAIT,
 ) -> Collected:
     """Remove what nothing names. `keep` leaves so many generations of each target (at least the current one;
-    None: all); `also` are further digests to stay; `grace` in seconds; `dry` only counts.
+    None: all), of the targets `of` where any are named; `also` are further digests to stay; `grace` in
+    seconds; `dry` only counts.
 
     Raises E-BUSY, E-GENERATION-… and E-REGISTRATION-… (nothing removed), E-IO-….
     """
     with exclusive(store, wait):
         recover_locked(store)
-        outdated = _outdated(store, keep)
+        outdated = _outdated(store, keep, of or ())
         roots = set(also)
         for lock in (locks := registered(store)):
             roots |= lock.digests
@@ -150,10 +153,12 @@ def collect(
     return Collected(len(spare), size, tuple(outdated), temporaries, absent)
 
 
-def _outdated(store: Store, keep: int | None) -> list[tuple[str, int]]:
+def _outdated(store: Store, keep: int | None, of: Collection[str]) -> list[tuple[str, int]]:
     """The generations that go, oldest first."""
     found: list[tuple[str, int]] = []
     for slug in store.generations.slugs() if keep is not None else ():
+        if of and target_of_slug(slug) not in of:
+            continue
         current = store.generations.current_number(slug)
         numbers = [n for n in store.generations.numbers(slug) if n <= current]
         found += [(slug, number) for number in numbers[: -max(keep or 1, 1)]]

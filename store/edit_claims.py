@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -84,6 +85,11 @@ def scope_of(claim: EditClaim) -> str:
     return "global" if wanted.outside or led_out else wanted.scope
 
 
+def _told(value: object) -> str:
+    """A value as it is asked about: what a host would run is in it."""
+    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 300)
+
+
 def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) -> Item:
     """The item of one entry; `text` goes on after the place of the entry."""
     executes = change.executes and op in (ItemOp.EDIT, ItemOp.REGISTER_HOOK)
@@ -137,7 +143,8 @@ def entry_items(
             elif change.identity in standing.present:
                 op, text = ItemOp.KEEP, "stands as it should"
             else:
-                op, text = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT, "is put in"
+                op = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT
+                text = f"is put in: {_told(change.change.value)}"
             items.append((claim.slug, entry_item(claim, change, op, text)))
         wants = {change.identity for change in claim.changes}
         filled = {c.change.at for c in asked[claim.slug] if c.change.op is not EditOp.APPEND_UNIQUE}

@@ -29,6 +29,11 @@ def slug_of(installation: str, target: str, project: str = "") -> str:
     return slug
 
 
+def target_of_slug(slug: str) -> str:
+    """The name of the target that a slug of `slug_of` is of."""
+    return slug.partition("@")[0]
+
+
 class Generations:
     """The generations of all targets of one state folder."""
 

@@ -8,6 +8,7 @@ and the generation know of it.
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +29,6 @@ from .statefiles import seal, unseal
 from .wanted import Validator, WantedChange
 from .workbench import RaceError, Workbench
 
-_MEND = "{}, and run it again: what was broken off is then completed."
 MOST_TRIES = 5
 _PAUSE = 0.01
 """Seconds between two tries, so that a program that writes a file in place can finish."""
@@ -54,7 +54,8 @@ class Rewriting:
         self.fs = bench.fs
         self.store = bench.store
         self._validators = validators
-        self._unreadable: GsdlockError | None = None  # why the last try to merge again came to nothing
+        self._unreadable: GsdlockError | None = None  # why the last tries to merge again came to nothing
+        self._looks: list[os.stat_result | None] = []  # at what they found
 
     def forward(self, number: int) -> None:
         """Edit number `number`, forward; nothing where it is done.
@@ -77,7 +78,9 @@ class Rewriting:
                 noted = self._merge_again(number, attempt + 1) or noted
                 if noted is not None and noted.operation.new == noted.operation.old:
                     return  # somebody put everything there already
-        raise self._unreadable or refused(
+        # A file that somebody is writing cannot be read either; one that stays as it is, is to be mended.
+        still = len(self._looks) > 1 and same_file(*self._looks[-2:])
+        raise (self._unreadable if still else None) or refused(
             "E-EDIT-RACE",
             f"{shown(path, 400)} is being rewritten by another program all the time",
             "Close the program that uses it, and run it again.",
@@ -164,11 +167,12 @@ class Rewriting:
         status = self.fs.lstat(parent, name)
         path = self.bench.path(operation.place)
         self._unreadable = None
+        self._looks.append(status)
         if status is not None and not is_regular(status):
             self._unreadable = refused(
                 "E-EDIT-KIND",
                 f"{shown(path, 400)} should be a file, and a {kind_of(status)} stands there",
-                _MEND.format("Move it away"),
+                self._then("Move it away"),
                 where=path,
             )
             return None
@@ -182,7 +186,7 @@ class Rewriting:
             self._unreadable = refused(
                 f"E-EDIT-{fault.kind.upper()}",
                 f"{shown(path, 400)}{at}: {shown(fault.message, 200)}",
-                _MEND.format("Mend the file there"),
+                self._then("Mend the file there"),
                 where=path,
             )
             return None
@@ -210,6 +214,11 @@ class Rewriting:
         )
         self._note(number, noted, merged.data, (parent, name) if status is not None else None)
         return noted
+
+    def _then(self, first: str) -> str:
+        """What to do, and what becomes of the transaction: one that runs is undone."""
+        end = "what was broken off is then completed" if self.bench.recovering else "nothing was changed"
+        return f"{first}, and run it again: {end}."
 
     def _merge(self, recipe: Recipe, current: bytes | None) -> Merged:
         known = None
@@ -300,6 +309,13 @@ def _touches(generation: Generation, path: str) -> bool:
         or any(path == record.real for record in generation.edited)
         or any(path == generation.real_path(file.root, file.path) for file in generation.files)
     )
+
+
+def same_file(one: os.stat_result | None, other: os.stat_result | None) -> bool:
+    """Whether two looks at a place found the same, and nobody wrote it in between, as far as times tell."""
+    if one is None or other is None:
+        return one is other
+    return (one.st_ino, one.st_size, one.st_mtime_ns) == (other.st_ino, other.st_size, other.st_mtime_ns)
 
 
 def _name(number: int, attempt: int) -> str:

@@ -64,3 +64,12 @@ def test_a_choice_may_name_what_is_as_it_should_be(installed: Machine, verb: str
     for _ in range(2):
         assert "nothing to do" in installed.ok(verb, "--ours", name, "--allow", "high").out
     assert "E-CHOICE-UNKNOWN" in installed.run(verb, "--ours", f"{name}x").err
+
+
+@pytest.mark.parametrize("verb", ["verify", "status", "history"])
+def test_without_a_manifest_too(installed: Machine, verb: str) -> None:
+    elsewhere = installed.root / "elsewhere"
+    elsewhere.mkdir()
+    ran = installed.run(verb, "--target", "claud", cwd=elsewhere)
+    assert ran.status == 3 and "E-TARGET-UNKNOWN" in ran.err
+    installed.ok(verb, "--target", "claude", cwd=elsewhere)

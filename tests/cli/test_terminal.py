@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import select
@@ -158,3 +159,24 @@ def test_what_the_command_line_answers_is_not_asked(local: Machine) -> None:
 def test_as_data_nobody_is_asked(local: Machine) -> None:
     ran = converse(local, ["apply", "--json"], [])
     assert ran.status == 4 and "E-ASK-UNRESOLVED" in ran.out and PROMPT not in ran.out
+
+
+def test_nothing_that_would_run_is_left_out_of_the_question_and_a_hook_shows_its_command(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    pack = make_pack(hook=False)
+    descriptor = json.loads((pack / "capability.json").read_text())
+    scripts = [f"hooks/h{n:02}.sh" for n in range(30)]
+    descriptor["hooks"] = [{"event": "Stop", "script": script} for script in scripts]
+    (pack / "capability.json").write_text(json.dumps(descriptor))
+    for script in scripts:
+        (pack / script).write_text("#!/bin/sh\n")
+    machine.manifest(f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\n')
+    machine.ok("resolve")
+    shown = converse(machine, ["apply"], [b"n\n"]).out
+    running = [line for line in shown.splitlines() if line.startswith("  executes: ")]
+    assert len(running) == 60 and "more that execute" not in shown
+    entries = [line for line in running if "settings.json#/hooks/Stop" in line]
+    assert running[:30] == entries, "what a host starts by itself comes first"
+    for n in range(30):
+        assert [f"/h{n:02}.sh" in line for line in entries].count(True) == 1

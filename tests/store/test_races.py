@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -234,7 +235,7 @@ def test_systems_without_exchange_or_links_do_the_same(world: Any, kind: type[Re
     fs.inner = kind()
     with pytest.raises(GsdlockError) as caught:
         world.using(fs).apply(world.wanted({"a.md": "3"}, [hook("three.sh")]))
-    assert caught.value.code == "E-EDIT-RACE"
+    assert caught.value.code == "E-EDIT-SYNTAX" and "then completed" not in caught.value.fix
     assert (world.root / "a.md").read_text() == "2"
     assert path.read_text() == "{ broken"
     path.write_bytes(start[".host/settings.json"][2])
@@ -364,14 +365,16 @@ def test_a_folder_swapped_for_a_link_again_and_again_never_lets_a_byte_out(world
                 os.symlink(outside, world.root / "skills")
                 os.unlink(world.root / "skills")
                 os.rename(world.root / "aside", world.root / "skills")
-            except OSError:
-                pass
+            except OSError:  # an apply made the folder while it was away: begin again with that one
+                shutil.rmtree(world.root / "aside", ignore_errors=True)
 
     thread = threading.Thread(target=swap)
     thread.start()
     ended = {"applied": 0, "refused": 0}
     try:
-        for number in range(40):
+        for number in range(4000):
+            if number >= 40 and ended["refused"]:
+                break
             try:
                 world.apply(
                     world.wanted({"skills/x.md": str(number), "skills/deep/y.md": str(number)}), ours=["*"]
