@@ -92,10 +92,14 @@ class Whole(Struct, frozen=True, eq=False):
 
 
 class Number(Struct, frozen=True, eq=False):
-    """A finite number."""
+    """A finite number; a `Decimal`, as the readers of users' files give them, is one too."""
 
     def check(self, value: Any, pointer: str) -> Iterator[Fault]:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number and not isinstance(value, (str, list, dict, bool, type(None))):
+            from decimal import Decimal
+
+            is_number = isinstance(value, Decimal)
         if not is_number or value != value or value in (float("inf"), float("-inf")):
             yield Fault(pointer, "must be a finite number", show(value), ("a finite number",))
 
@@ -371,13 +375,14 @@ Shape = (
 )
 
 
-def pointer_to(pointer: str, name: str) -> str:
-    """`pointer` with one more step, escaped as RFC 6901 says."""
-    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+def pointer_to(pointer: str, name: Any) -> str:
+    """`pointer` with one more step, escaped as RFC 6901 says. In YAML a name may be anything."""
+    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
 def show(value: Any) -> str:
-    """A JSON value as at most 80 characters of text that are fit for a terminal."""
+    """A value as at most 80 characters of text that are fit for a terminal: one of JSON, or what TOML and
+    YAML have besides (a date, a decimal)."""
     import json
 
     if isinstance(value, (dict, list)):
@@ -385,7 +390,7 @@ def show(value: Any) -> str:
         return f"an {kind} of {len(value)}" if value else f"an empty {kind}"
     if isinstance(value, str):
         return f'"{shown(value, _SHOWN_VALUE)}"'
-    return shown(json.dumps(value), _SHOWN_VALUE)
+    return shown(json.dumps(value, default=str), _SHOWN_VALUE)
 
 
 def nearest(value: Any, members: Iterable[str]) -> str:

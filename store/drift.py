@@ -167,7 +167,7 @@ def short_diff(before: bytes, after: bytes) -> list[str]:
         lineterm="",
         n=1,
     )
-    found = [line for line in lines if not line.startswith(("---", "+++"))]
+    found = list(lines)[2:]  # without the names of the two
     if len(found) > MOST_DIFF_LINES:
         found = [*found[:MOST_DIFF_LINES], f"… {len(found) - MOST_DIFF_LINES} lines more"]
     return found

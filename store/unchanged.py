@@ -48,11 +48,6 @@ def is_unchanged(state: str, key: str, asked: dict[str, str]) -> bool:
         return False
 
 
-def _no_waiting(path: str, flags: int) -> int:
-    # A FIFO in the place of the note must not hold us up; it reads as empty, and is no note.
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def note_unchanged(
     fs: FileSystem, state: str, key: str, asked: dict[str, str], paths: list[str], absent: list[str]
 ) -> bool:
@@ -124,6 +119,7 @@ def _digest(path: str) -> str:
 
 
 def _no_waiting(path: str, flags: int) -> int:
+    # A FIFO in the place of the note, or of a file, must not hold us up; it reads as empty, which is neither.
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 

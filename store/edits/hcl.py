@@ -131,7 +131,8 @@ def _take(text: str, entry: Entry) -> str:
         return text[: block.start] + (entry.trace or "") + text[block.end :]
     start, end = block.start, block.end
     lead = entry.trace or ""
-    if lead and text[:start].endswith(lead):
+    turned = lead.startswith("\n") and "\r\n" in text[start : end + 2]  # by somebody: it is half of one now
+    if lead and text[:start].endswith(lead) and not turned:
         start -= len(lead)
     for line_end in ("\r\n", "\n"):
         if text.startswith(line_end, end):

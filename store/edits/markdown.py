@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from ...lockfiles.model import EditOp
 from .text import decode, end_of_line
-from .types import Change, Edited, EditFault, Entry
+from .types import ABSENT, Change, Edited, EditFault, Entry
 
 _MARKER = re.compile(r"<!-- (BEGIN|END) (\S+) -->[ \t]*")
 _NAME = re.compile(r"(?:[^\s<>-]|-(?!-))+")
@@ -67,7 +67,7 @@ class MarkdownEditor:
         replacing: Sequence[Entry] = (),
         over: Collection[str] = (),
     ) -> Edited:
-        """See `Editor.put`. There is nothing of the user's inside a block that `over` could displace."""
+        """See `Editor.put`. A block of that name that is not ours is somebody else's: `over` displaces it."""
         decoded = decode(data)
         text = decoded.text
         wanted = {change.at for change in changes}
@@ -77,7 +77,7 @@ class MarkdownEditor:
                 text = _without(text, entry)
         entries: list[Entry] = []
         for change in changes:
-            text, entry = _with(text, change, old.get(change.at), absent=data is None)
+            text, entry = _with(text, change, old.get(change.at), absent=data is None, over=change.at in over)
             entries.append(entry)
         return Edited(decoded.encode(text), tuple(entries))
 
@@ -94,7 +94,7 @@ class MarkdownEditor:
         return decoded.encode(text)
 
 
-def _with(text: str, change: Change, old: Entry | None, *, absent: bool) -> tuple[str, Entry]:
+def _with(text: str, change: Change, old: Entry | None, *, absent: bool, over: bool) -> tuple[str, Entry]:
     """`text` with the block in it, and what was done. `old` is our entry for the block that stands there."""
     body = _lines(_text_of(change))
     begin, end = f"<!-- BEGIN {change.at} -->", f"<!-- END {change.at} -->"
@@ -106,9 +106,15 @@ def _with(text: str, change: Change, old: Entry | None, *, absent: bool) -> tupl
     made = old.made if old else ("",) if absent else ()
     if block:
         trace = old.trace if old else None
-        entry = Entry(change.op, change.at, change.value, added=True, made=made, trace=trace)
+        if _lines(scan.body(block)) == body and old is None:
+            return text, Entry(change.op, change.at, change.value, added=False)
+        if old is None and not over and not change.at.startswith(_OUR_PREFIX):
+            where = f"another block {change.at} stands there"
+            raise EditFault("collision", where, block.begin + 1, 1)
+        prior = old.prior if old else ABSENT if change.at.startswith(_OUR_PREFIX) else scan.body(block)
+        entry = Entry(change.op, change.at, change.value, added=True, prior=prior, made=made, trace=trace)
         if _lines(scan.body(block)) == body:
-            return text, entry if old else Entry(change.op, change.at, change.value, added=False)
+            return text, entry
         lines = [*scan.lines[: block.begin + 1], *(line + eol for line in body), *scan.lines[block.end :]]
         return "".join(lines), entry
     if scan.open_fence:
@@ -125,8 +131,13 @@ def _without(text: str, entry: Entry) -> str:
     block = scan.blocks.get(entry.at)
     if block is None or _lines(scan.body(block)) != _lines(str(entry.value)):
         return text
+    if entry.prior is not ABSENT:  # a block of that name stood there before us
+        inside = "".join(scan.lines[: block.begin + 1]), "".join(scan.lines[block.end :])
+        return inside[0] + str(entry.prior) + inside[1]
     before, after = "".join(scan.lines[: block.begin]), "".join(scan.lines[block.end + 1 :])
-    if entry.trace is not None and before.endswith(entry.trace):
+    # Where somebody turned the line ends, the gap that we noted would be half of one.
+    turned = scan.lines[block.begin].endswith("\r\n") and (entry.trace or "").startswith("\n")
+    if entry.trace is not None and before.endswith(entry.trace) and not turned:
         before = before[: len(before) - len(entry.trace)]
     elif before.endswith(("\n\n", "\n\r\n")):
         before = before.removesuffix("\n").removesuffix("\r")

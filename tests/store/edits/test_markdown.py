@@ -179,3 +179,25 @@ def test_the_laws(before: str | None, bodies: list[str], other: str) -> None:
     assert MARKDOWN.take(second.data, second.entries) == data
     in_place = MARKDOWN.put(edited.data, new, edited.entries)
     assert MARKDOWN.take(in_place.data, in_place.entries) == data
+
+
+def test_a_block_of_that_name_that_is_not_ours_is_replaced_only_when_asked_and_comes_back() -> None:
+    theirs = b"# Mine\r\n<!-- BEGIN gsd -->\r\nmy own\r\n<!-- END gsd -->\r\nend\r\n"
+    change = Change(EditOp.BLOCK, "gsd", "ours")
+    with pytest.raises(EditFault) as caught:
+        MARKDOWN.put(theirs, [change])
+    assert (caught.value.kind, caught.value.line) == ("collision", 2)
+    edited = MARKDOWN.put(theirs, [change], over=["gsd"])
+    assert edited.data == theirs.replace(b"my own", b"ours")
+    newer = MARKDOWN.put(b"top\r\n" + edited.data, [Change(EditOp.BLOCK, "gsd", "newer")], edited.entries)
+    assert b"newer" in newer.data
+    assert MARKDOWN.take(newer.data, newer.entries) == b"top\r\n" + theirs
+
+
+@pytest.mark.parametrize("text", ["# Mine\nx\n", "# Mine\nx", "", "x\n\n"])
+def test_line_ends_that_the_user_turned_are_never_halved(text: str) -> None:
+    edited = MARKDOWN.put(text.encode(), [Change(EditOp.BLOCK, "gsd", "ours\n")])
+    turned = edited.data.replace(b"\n", b"\r\n")
+    left = MARKDOWN.take(turned, edited.entries) or b""
+    assert left.replace(b"\r\n", b"").count(b"\r") == 0
+    assert left.replace(b"\r\n", b"\n").rstrip(b"\n") == text.encode().rstrip(b"\n")
