@@ -208,7 +208,8 @@ def current_lock(session: Session, options: argparse.Namespace) -> tuple[Lock, l
     from .session import write_file
 
     session.progress("resolving, because " + "; ".join(reasons))
-    made = resolve(session.manifest, session.first_party, session.sources, lock, Upgrade(), given(session))
+    sources = session.sources_for(lock)
+    made = resolve(session.manifest, session.first_party, sources, lock, Upgrade(), given(session))
     session.adopt(made.lock)
     session.note_proved(made.lock)
     warnings = [line for concern in plan_concerns(session, made.lock) for line in concern.lines()]
@@ -264,5 +265,5 @@ def fetch_again(session: Session, lock: Lock, why: str) -> None:
         if blobs.has(digest) and not blobs.sound(digest):
             blobs.remove(digest)
     session.progress(why)
-    rebuild(session.applied_manifest, session.first_party, session.sources, lock, given(session))
+    rebuild(session.applied_manifest, session.first_party, session.sources_for(lock), lock, given(session))
     session.note_proved(lock)

@@ -198,6 +198,12 @@ class Session:
             environment=self.environment, blobs=self.blobs, offline=bool(self.settings["offline"].value)
         )
 
+    def sources_for(self, lock: Lock | None) -> SourceContext:
+        """`sources`, to fetch what `lock` pins: believed only where it was made here."""
+        from msgspec.structs import replace
+
+        return replace(self.sources, believed=lock is None or self.proved(lock))
+
     def wanted(self, name: str) -> bool:
         """Whether `--target` lets a target through."""
         return not self.options.target or name in self.options.target

@@ -170,13 +170,15 @@ def _http_downloader() -> Downloader:
 class SourceContext(Struct, frozen=True):
     """What sources work with.
 
-    With `offline` nothing touches the network. `builtin` is the folder that holds the packs that come with
-    gsdlock; empty means the package's own.
+    With `offline` nothing touches the network. `believed` says that the lock was made here, so that a tree
+    which it names and the store holds is that of the pin; else the pin itself is read again. `builtin` is the
+    folder that holds the packs that come with gsdlock; empty means the package's own.
     """
 
     environment: Environment
     blobs: BlobStore
     offline: bool = False
+    believed: bool = True
     builtin: str = ""
     processes: ProcessRunner = field(default_factory=_system_processes)
     downloader: Downloader = field(default_factory=_http_downloader)

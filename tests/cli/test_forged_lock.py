@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,3 +91,32 @@ def test_nothing_goes_into_the_folder_from_which_git_runs_things(
     machine.believe(forge(machine, lie))
     ran = machine.run("apply", "--locked", "--allow", "critical")
     assert ran.status == 4 and "E-CONFINE-PATH" in ran.err and ".git" in ran.err
+
+
+@pytest.mark.parametrize("first", ["resolve", "apply"])
+def test_the_tree_of_one_pack_under_the_pin_of_another_is_found_out(
+    machine: Machine, make_pack: PackMaker, tmp_path: Path, first: str
+) -> None:
+    """The store holds the other tree, as a pack of the same manifest brought it there."""
+    trusted = make_pack("1.0.0", name="greet")
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=t", "-c", "user.email=t@x", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *words], cwd=trusted, check=True)
+    evil = machine.project / "evil"
+    shutil.copytree(trusted, evil, ignore=shutil.ignore_patterns(".git"))
+    (evil / "skills/greet/SKILL.md").write_text("---\nname: greet\ndescription: d\n---\nEVIL\n")
+    machine.manifest(
+        f'[packs.a-notes]\npath = "./evil"\n[packs.official]\ngit = "{trusted}"\n'
+        '[targets.claude]\nscope = "local"\npacks = ["official"]\n'
+    )
+    machine.ok("resolve")
+    path = machine.project / "gsdlock.lock"
+    lock = read_lock(path.read_bytes(), "")
+    notes, official = lock.packs
+    forged = replace(lock, packs=(notes, replace(official, tree=notes.tree)))
+    path.write_bytes(lock_bytes(forged))
+    ran = machine.run(*([first] if first == "resolve" else ["apply", "--locked", "--allow", "critical"]))
+    assert ran.status == 5 and "E-PACK-TREE" in ran.err, ran.err
