@@ -165,13 +165,17 @@ class Session:
         """Whether `lock` was seen here to come out of the inputs that it pins."""
         from ..store.proofs import is_proved
 
-        return is_proved(self.store, lock.plan, self.manifest.path)
+        return is_proved(self.store, lock.plan, self._manifest_text())
 
     def note_proved(self, lock: Lock) -> None:
         """Remember that `lock` was made here, or made again and found the same."""
         from ..store.proofs import note_proved
 
-        note_proved(self.store, lock.plan, self.manifest.path)
+        note_proved(self.store, lock.plan, self._manifest_text())
+
+    def _manifest_text(self) -> bytes:
+        """What the manifest says, wherever it lies and whatever its line ends are."""
+        return (read_file(self.manifest.path) or b"").replace(b"\r\n", b"\n")
 
     def may_have_overlays(self) -> bool:
         """Whether anything was ever consented to: most people never have an overlay."""

@@ -19,8 +19,8 @@ MOST = 4096
 """So many are kept. One too few costs no more than a plan that is made again."""
 
 
-def is_proved(store: Store, plan: str, manifest: str) -> bool:
-    """Whether the plan (`sha256:…`) of the manifest at a full path was seen to come out of its inputs.
+def is_proved(store: Store, plan: str, manifest: bytes) -> bool:
+    """Whether the plan (`sha256:…`) of a manifest with this text was seen to come out of its inputs.
 
     What cannot be read is no proof.
     """
@@ -30,7 +30,7 @@ def is_proved(store: Store, plan: str, manifest: str) -> bool:
         return False
 
 
-def note_proved(store: Store, plan: str, manifest: str) -> None:
+def note_proved(store: Store, plan: str, manifest: bytes) -> None:
     """Remember that it was. It is not flushed, and failing to costs time only."""
     with contextlib.suppress(OSError):
         if not is_proved(store, plan, manifest):
@@ -48,5 +48,5 @@ def _folder(store: Store) -> str:
     return f"{store.blobs.data}/{_FOLDER}"  # where they go, what they speak of is gone as well
 
 
-def _name(plan: str, manifest: str) -> str:
-    return hashlib.sha256(f"{plan}\0{manifest}".encode("utf-8", "surrogateescape")).hexdigest()
+def _name(plan: str, manifest: bytes) -> str:
+    return hashlib.sha256(plan.encode("ascii") + b"\0" + manifest).hexdigest()

@@ -93,7 +93,7 @@ class Machine:
             user_id=os.getuid(),
             now=lambda: "",
         )
-        note_proved(open_store(environment, "test"), lock.plan, str(self.project / "gsdlock.toml"))  # type: ignore[arg-type]  # what it needs of one
+        note_proved(open_store(environment, "test"), lock.plan, (self.project / "gsdlock.toml").read_bytes())  # type: ignore[arg-type]  # what it needs of one
 
     def manifest(self, text: str) -> None:
         (self.project / "gsdlock.toml").write_text(text)
