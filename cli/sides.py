@@ -124,7 +124,8 @@ def _from_git(session: Session, name: str) -> Lock:
     done = processes.run(
         [git, "-c", "core.quotePath=false", "show", "--no-textconv", spec],
         cwd=environment.cwd,
-        env=environment.variables,
+        # A partial clone would fetch what it lacks, by whatever its own configuration says.
+        env={**environment.variables, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"},
         timeout=60,
         limit=64 * 1024 * 1024,
     )
