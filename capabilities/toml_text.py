@@ -13,7 +13,8 @@ from typing import Any
 MOST_PARTS = 64
 """A dotted key, or a table's name, has at most so many parts."""
 
-_PART = r"(?:[A-Za-z0-9_-]+|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*')"
+# A quote that is never closed goes to the end of the line: else each would be looked at to the end anew.
+_PART = r"(?:[A-Za-z0-9_-]++|\"(?:[^\"\\]|\\.)*+\"?|'[^']*+'?)"
 _RUN = rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*+"
 
 

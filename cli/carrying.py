@@ -308,13 +308,15 @@ def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[
 
 def _outcome(result: Result, nothing: str, messages: Sequence[str], *, rows: bool) -> Outcome:
     """What is said of a transaction; the data has a row for every item only where somebody reads `rows`."""
+    from ..store.generations import target_of_slug
+
     done = [o for o in result.outcomes if o.result == "done"]
     lines = [f"{r}" for r in map(recovered_line, result.recovered)]
     by_target: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for outcome in done:
         by_target[outcome.item.target][outcome.item.op.value] += 1
     for target, counts in by_target.items():
-        number = next((n for slug, n in result.generations.items() if slug.split("@")[0] == target), None)
+        number = next((n for slug, n in result.generations.items() if target_of_slug(slug) == target), None)
         what = ", ".join(f"{op} {n}" for op, n in sorted(counts.items()))
         lines.append(f"{target}: {what}" + (f"; generation {number}" if number else ""))
     denied = [o for o in result.outcomes if o.item.changes and not o.decision.allow]
@@ -380,22 +382,18 @@ def named(item: Item) -> str:
 
 def _held_lines(result: Result) -> list[str]:
     """What stays as the user has it in the generations that were made, one line an item."""
-    from ..store.edit_claims import LEFT_WITH_YOU, YOURS_DECIDES
-    from ..store.items import ItemOp
+    from ..store.generations import target_of_slug
+    from ..store.items import ItemOp, Stays
 
-    made = {slug.split("@")[0] for slug in result.generations}
-    lines = []
-    for item in (o.item for o in result.outcomes if o.item.target in made):
-        if item.description.endswith(LEFT_WITH_YOU):
-            how = "stays: you changed it, so it is yours"
-        elif item.description.endswith(YOURS_DECIDES):
-            how = f"stays: {YOURS_DECIDES}; without it the next apply puts ours in"
-        elif item.op is ItemOp.HOLD_BACK:
-            how = "stays as you have it, held back until --ours"
-        else:
-            continue
-        lines.append(f"{item.target}: {named(item)} {how}")
-    return lines
+    how = {
+        Stays.DECIDES: "stays: your own value decides; without it the next apply puts ours in",
+        Stays.CHANGED: "stays: you changed it, so it is yours",
+        None: "stays as you have it, held back until --ours",
+    }
+    made = set(map(target_of_slug, result.generations))
+    items = (o.item for o in result.outcomes if o.item.target in made)
+    told = (item for item in items if item.stays is not None or item.op is ItemOp.HOLD_BACK)
+    return [f"{item.target}: {named(item)} {how[item.stays]}" for item in told]
 
 
 def recovered_line(recovered: Recovered) -> str:

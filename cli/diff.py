@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 from .recovering import UNLESS_BUSY
 from .render import Outcome
 
-knows_more_targets = True
-"""Its sides may be locks of other projects, with targets of their own."""
-
 if TYPE_CHECKING:
     from ..lockfiles.diff import EntryChange
     from .session import Session
 
 RECOVERY = UNLESS_BUSY
+OTHER_TARGETS = True
+"""Its sides may be locks of other projects, with targets of their own."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -99,7 +99,7 @@ def _run(argv: list[str], as_json: bool) -> int:
     from .session import Session
 
     session = Session(options)
-    if options.target and not getattr(module, "knows_more_targets", False):
+    if options.target and not getattr(module, "OTHER_TARGETS", False):
         from .installed import check_targets
 
         check_targets(session)

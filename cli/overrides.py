@@ -40,11 +40,9 @@ def overridden_lock(session: Session, lock: Lock | None, *, strict: str) -> tupl
             details=override_lines(overrides),
         )
     session.progress("resolving, because dev-overrides are in force; the lock stays as it is")
-    made = resolve(
-        session.applied_manifest, session.first_party, session.sources, lock, Upgrade(), given(session)
-    )
+    sources = session.sources_for(lock)
+    made = resolve(session.applied_manifest, session.first_party, sources, lock, Upgrade(), given(session))
     session.adopt(made.lock)
-    session.note_proved(made.lock)
     warnings = [line for concern in plan_concerns(session, made.lock) for line in concern.lines()]
     return made.lock, [*override_lines(overrides), *made.notices, *warnings]
 

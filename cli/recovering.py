@@ -41,13 +41,10 @@ def run_recovered(session: Session, module: ModuleType, options: argparse.Namesp
 def _recovered(session: Session, module: ModuleType) -> tuple[Recovered, ...]:
     from ..store.recovery import recover, recover_unless_busy
 
-    match getattr(module, "RECOVERY", None):
-        case "wait":
-            return recover(session.store)
-        case "unless-busy":
-            return recover_unless_busy(session.store)
-        case _:
-            return ()
+    how = getattr(module, "RECOVERY", "")
+    if how == WAIT:
+        return recover(session.store)
+    return recover_unless_busy(session.store) if how == UNLESS_BUSY else ()
 
 
 def _lines(recovered: Recovered) -> list[str]:

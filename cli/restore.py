@@ -38,13 +38,13 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from .carrying import carry_out, full_name
 
     match = re.fullmatch(r"(.+)@([0-9]+)", options.place)
-    if displaced_versions(session.store, full_name(options.place)):
-        match = None  # the whole of it is a file's name
-    name, number = (match.group(1), int(match.group(2))) if match else (options.place, None)
-    path = full_name(name)
+    # A file may have a name that looks like a version of another, so the whole of it comes first.
+    readings: list[tuple[str, int | None]] = [(full_name(options.place), None)]
+    readings += [(full_name(match.group(1)), int(match.group(2)))] if match else []
     # A path through a link was recorded by where it leads.
-    candidates = [path, os.path.realpath(path)] if path.startswith("/") else [path]
-    path = next((c for c in candidates if displaced_versions(session.store, c, number)), path)
+    places = [(c, n) for p, n in readings for c in ((p, os.path.realpath(p)) if p.startswith("/") else (p,))]
+    known = (place for place in places if displaced_versions(session.store, *place))
+    path, number = next(known, readings[-1])
     if options.list:
         versions = displaced_versions(session.store, path, number)
         rows = [

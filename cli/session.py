@@ -162,16 +162,16 @@ class Session:
         self.registry = locked_registry(self, lock)
 
     def proved(self, lock: Lock) -> bool:
-        """Whether `lock` was seen here to come out of the inputs that it pins."""
-        from ..store.proofs import is_proved
+        """Whether `lock` was seen here to come out of the manifest and the inputs that it pins."""
+        from ..store.proofs import is_kept, of_plan
 
-        return is_proved(self.store, lock.plan, self._manifest_text())
+        return is_kept(self.store, of_plan(lock.plan, self._manifest_text()))
 
     def note_proved(self, lock: Lock) -> None:
         """Remember that `lock` was made here, or made again and found the same."""
-        from ..store.proofs import note_proved
+        from ..store.proofs import keep, of_pin, of_plan
 
-        note_proved(self.store, lock.plan, self._manifest_text())
+        keep(self.store, [of_plan(lock.plan, self._manifest_text()), *map(of_pin, lock.inputs)])
 
     def _manifest_text(self) -> bytes:
         """What the manifest says, wherever it lies and whatever its line ends are."""
@@ -203,10 +203,14 @@ class Session:
         )
 
     def sources_for(self, lock: Lock | None) -> SourceContext:
-        """`sources`, to fetch what `lock` pins: believed only where it was made here."""
+        """`sources`, to fetch what `lock` pins: of a pin that was not read here, the tree is not believed."""
         from msgspec.structs import replace
 
-        return replace(self.sources, believed=lock is None or self.proved(lock))
+        from ..store.proofs import is_kept, of_pin
+
+        pins = (*lock.packs, *lock.overlays) if lock is not None else ()
+        foreign = frozenset(pin for pin in pins if not is_kept(self.store, of_pin(pin)))
+        return replace(self.sources, unbelieved=foreign)
 
     def wanted(self, name: str) -> bool:
         """Whether `--target` lets a target through."""

@@ -10,15 +10,11 @@ from msgspec import Struct
 from ..capabilities.errors import shown
 from ..lockfiles.model import EditOp
 from .confinement import within
-from .items import Item, ItemKind, ItemOp
+from .items import Item, ItemKind, ItemOp, Stays
 from .planned import Weight, risk_of
 from .records import EditedRecord, EntryRecord, Generation
 from .survey import Spot, TargetChange
 from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
-
-YOURS_DECIDES = "your own value stands there, and decides"
-LEFT_WITH_YOU = "you changed it, and it is left with you"
-"""Ends of descriptions that say why an entry is not as the plan has it, and why `--ours` is no answer."""
 
 
 class EditClaim(Struct, frozen=True):
@@ -90,7 +86,9 @@ def _told(value: object) -> str:
     return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 300)
 
 
-def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) -> Item:
+def entry_item(
+    claim: EditClaim, change: WantedChange, op: ItemOp, text: str, stays: Stays | None = None
+) -> Item:
     """The item of one entry; `text` goes on after the place of the entry."""
     executes = change.executes and op in (ItemOp.EDIT, ItemOp.REGISTER_HOOK)
     at = shown(change.change.at) or "the top level"
@@ -105,6 +103,7 @@ def entry_item(claim: EditClaim, change: WantedChange, op: ItemOp, text: str) ->
         after="" if op is ItemOp.UNEDIT else change.source,
         description=f"{shown(f'{claim.spot.full}: {at}', 200)} {text}",
         scope=scope_of(claim),
+        stays=stays,
     )
 
 
@@ -136,21 +135,23 @@ def entry_items(
     for claim in claims:
         going_ahead = {change.identity for change in asked[claim.slug]}
         for change in claim.changes:
+            stays = None
             if change.identity not in going_ahead:
                 op, text = ItemOp.HOLD_BACK, "your version stays"
             elif change.identity in standing.yours:
-                op, text = ItemOp.HOLD_BACK, YOURS_DECIDES
+                op, text, stays = ItemOp.HOLD_BACK, "your own value decides", Stays.DECIDES
             elif change.identity in standing.present:
                 op, text = ItemOp.KEEP, "stands as it should"
             else:
                 op = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT
                 text = f"is put in: {_told(change.change.value)}"
-            items.append((claim.slug, entry_item(claim, change, op, text)))
+            items.append((claim.slug, entry_item(claim, change, op, text, stays)))
         wants = {change.identity for change in claim.changes}
         filled = {c.change.at for c in asked[claim.slug] if c.change.op is not EditOp.APPEND_UNIQUE}
         for record in claim.entries:
             if identity(record.change) in wants or record.held:
                 continue
+            stays = None
             if identity(record.change) in wanted:
                 op, text = ItemOp.KEEP, "stays, another target has it too"
             elif not record.entry.added:
@@ -165,7 +166,7 @@ def entry_items(
             elif record.entry.at in filled:
                 op, text = ItemOp.KEEP, "makes way for what is wanted there now"
             else:
-                op, text = ItemOp.KEEP, LEFT_WITH_YOU
+                op, text, stays = ItemOp.KEEP, "you changed it, and it is left with you", Stays.CHANGED
             change = WantedChange(record.change, record.source, record.executes)
-            items.append((claim.slug, entry_item(claim, change, op, text)))
+            items.append((claim.slug, entry_item(claim, change, op, text, stays)))
     return items

@@ -97,13 +97,25 @@ class ItemKind(Words):
     HOOK = "hook"
 
 
+class Stays(Words):
+    """Why an entry stays as the user has it, where they did not say so.
+
+    decides: ours is only for where they have no value of their own. changed: it was ours, they changed it,
+    and it is no longer wanted.
+    """
+
+    DECIDES = "decides"
+    CHANGED = "changed"
+
+
 class Item(Struct, frozen=True):
     """One step on one target.
 
     `key` is unique in the target: `root:path` for a file, `lockfiles.model.edit_origin_key` for an entry.
     `scope` is `global` or `local`. `executes` says that something will run because of it. `before` and
     `after` are `sha256:…` of the bytes (for an entry, of its value) or empty where nothing stands.
-    `description` is one line for people, already bounded by `shown`.
+    `description` is one line for people, already bounded by `shown`. `stays` is for what is said at once; it
+    is not recorded.
     """
 
     target: str
@@ -116,6 +128,7 @@ class Item(Struct, frozen=True):
     after: str
     description: str
     scope: str
+    stays: Stays | None = None
 
     @property
     def changes(self) -> bool:

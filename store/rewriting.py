@@ -8,7 +8,6 @@ and the generation know of it.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,6 +44,16 @@ class Noted(Struct, frozen=True):
     entries: Mapping[str, tuple[EntryRecord, ...]]
 
 
+class UnusableError(Exception):
+    """What stands in the place of a shared file cannot be merged with: `refusal` says why, `signature` how it
+    looked (inode, size, time)."""
+
+    def __init__(self, signature: tuple[int, int, int] | None, refusal: GsdlockError) -> None:
+        super().__init__(refusal.what)
+        self.signature = signature
+        self.refusal = refusal
+
+
 class Rewriting:
     """The edits of one workbench. `validators` judge a newly merged file, by operation; in a recovery there
     are none."""
@@ -54,8 +63,6 @@ class Rewriting:
         self.fs = bench.fs
         self.store = bench.store
         self._validators = validators
-        self._unreadable: GsdlockError | None = None  # why the last tries to merge again came to nothing
-        self._looks: list[os.stat_result | None] = []  # at what they found
 
     def forward(self, number: int) -> None:
         """Edit number `number`, forward; nothing where it is done.
@@ -68,6 +75,7 @@ class Rewriting:
             if self.bench.deserted(self.bench.journal.operations[number]):
                 return
             noted = self.noted(number)
+            unusable: list[UnusableError] = []  # the last looks, where all of them found it so
             for turn in range(MOST_TRIES):
                 operation = noted.operation if noted else self.bench.journal.operations[number]
                 attempt = noted.attempt if noted else 0
@@ -75,12 +83,18 @@ class Rewriting:
                     self._write(number, attempt, operation)
                     return
                 time.sleep(_PAUSE * turn)
-                noted = self._merge_again(number, attempt + 1) or noted
+                try:
+                    noted = self._merge_again(number, attempt + 1) or noted
+                    unusable.clear()
+                except UnusableError as found:
+                    unusable.append(found)
+                    continue
                 if noted is not None and noted.operation.new == noted.operation.old:
                     return  # somebody put everything there already
-        # A file that somebody is writing cannot be read either; one that stays as it is, is to be mended.
-        still = len(self._looks) > 1 and same_file(*self._looks[-2:])
-        raise (self._unreadable if still else None) or refused(
+        # A file that somebody is writing cannot be used either; one that stays as it is, is to be mended.
+        if len(unusable) > 1 and unusable[-1].signature == unusable[-2].signature:
+            raise unusable[-1].refusal
+        raise refused(
             "E-EDIT-RACE",
             f"{shown(path, 400)} is being rewritten by another program all the time",
             "Close the program that uses it, and run it again.",
@@ -158,24 +172,22 @@ class Rewriting:
         self.bench.put(_name(number, attempt), number, operation, strict=True)
 
     def _merge_again(self, number: int, attempt: int) -> Noted | None:
-        """Merge from what stands there now, stage the result and note it; None where that cannot be read or
-        parsed at this moment. Raises E-HOST-SHAPE, `RaceError`, `OSError`."""
+        """Merge from what stands there now, stage the result and note it; None where it just went.
+
+        Raises `UnusableError` where it is no file or does not parse, E-HOST-SHAPE, `RaceError`, `OSError`.
+        """
         operation = self.bench.journal.operations[number]
         recipe = operation.recipe
         assert recipe is not None, "only edits are merged"
         parent, name = self.bench.target(operation)
         status = self.fs.lstat(parent, name)
-        path = self.bench.path(operation.place)
-        self._unreadable = None
-        self._looks.append(status)
+        signature = (status.st_ino, status.st_size, status.st_mtime_ns) if status is not None else None
+        path = shown(self.bench.path(operation.place), 400)
         if status is not None and not is_regular(status):
-            self._unreadable = refused(
-                "E-EDIT-KIND",
-                f"{shown(path, 400)} should be a file, and a {kind_of(status)} stands there",
-                self._then("Move it away"),
-                where=path,
+            what = f"{path} should be a file, and a {kind_of(status)} stands there"
+            raise UnusableError(
+                signature, refused("E-EDIT-KIND", what, self._then("Move it away"), where=path)
             )
-            return None
         try:
             current = self.fs.read(parent, name) if status is not None else None
             merged = self._merge(recipe, current)
@@ -183,13 +195,10 @@ class Rewriting:
             return None
         except EditFault as fault:
             at = f", line {fault.line}, column {fault.column}" if fault.line else ""
-            self._unreadable = refused(
-                f"E-EDIT-{fault.kind.upper()}",
-                f"{shown(path, 400)}{at}: {shown(fault.message, 200)}",
-                self._then("Mend the file there"),
-                where=path,
-            )
-            return None
+            what, fix = f"{path}{at}: {shown(fault.message, 200)}", self._then("Mend the file there")
+            raise UnusableError(
+                signature, refused(f"E-EDIT-{fault.kind.upper()}", what, fix, where=path)
+            ) from None
         if against := objections(self._validators.get(number, ()), current, merged.data):
             raise host_refusal(recipe.real, against)
         for data in (current, merged.without):
@@ -204,7 +213,6 @@ class Rewriting:
         if merged.data is not None:
             mode = old.mode if old is not None else masked(0o644, self.fs.umask)
             new = Kept(sha256_digest(merged.data), mode)
-        signature = (status.st_ino, status.st_size, status.st_mtime_ns) if status is not None else None
         noted = Noted(
             attempt=attempt,
             operation=replace(operation, new=new, old=old, signature=signature),
@@ -309,13 +317,6 @@ def _touches(generation: Generation, path: str) -> bool:
         or any(path == record.real for record in generation.edited)
         or any(path == generation.real_path(file.root, file.path) for file in generation.files)
     )
-
-
-def same_file(one: os.stat_result | None, other: os.stat_result | None) -> bool:
-    """Whether two looks at a place found the same, and nobody wrote it in between, as far as times tell."""
-    if one is None or other is None:
-        return one is other
-    return (one.st_ino, one.st_size, one.st_mtime_ns) == (other.st_ino, other.st_size, other.st_mtime_ns)
 
 
 def _name(number: int, attempt: int) -> str:

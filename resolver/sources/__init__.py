@@ -24,9 +24,8 @@ def fetch(source: PackSource, context: SourceContext, locked: LockedPack | None)
     if locked is not None:
         if locked.kind is not source.kind:
             raise not_as_locked(source, f"as {locked.kind.value}, but the manifest says {source.kind.value}")
-        # Of a lock that somebody else made, the tree may be that of another pack than the pin says.
         alone = source.kind in (PackKind.PATH, PackKind.BUILTIN)  # here the tree is all that is pinned
-        tree = stored_tree(locked.tree, context.blobs) if context.believed or alone else None
+        tree = stored_tree(locked.tree, context.blobs) if alone or locked not in context.unbelieved else None
         if tree is not None:
             return _fetched(tree, source, locked.resolved, locked.integrity, locked.revision)
     gathered = _gather(source, context, locked)

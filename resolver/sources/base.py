@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from ...capabilities.environment import Environment
 from ...capabilities.errors import shown
-from ...lockfiles.model import PackKind
+from ...lockfiles.model import LockedPack, PackKind
 from ..pack import Tree
 
 MEBIBYTE = 1 << 20
@@ -170,15 +170,15 @@ def _http_downloader() -> Downloader:
 class SourceContext(Struct, frozen=True):
     """What sources work with.
 
-    With `offline` nothing touches the network. `believed` says that the lock was made here, so that a tree
-    which it names and the store holds is that of the pin; else the pin itself is read again. `builtin` is the
-    folder that holds the packs that come with gsdlock; empty means the package's own.
+    With `offline` nothing touches the network. `unbelieved` are pins of a lock that somebody else made: the
+    tree that one names may be that of another pack which the store holds, so the pin itself is read again.
+    `builtin` is the folder that holds the packs that come with gsdlock; empty means the package's own.
     """
 
     environment: Environment
     blobs: BlobStore
     offline: bool = False
-    believed: bool = True
+    unbelieved: frozenset[LockedPack] = frozenset()
     builtin: str = ""
     processes: ProcessRunner = field(default_factory=_system_processes)
     downloader: Downloader = field(default_factory=_http_downloader)

@@ -93,7 +93,7 @@ class _Npm:
         self._context = context
 
     def pin(self) -> tuple[str, str]:
-        """The version that the manifest stands for now, and the `sha512-…` that the registry states for it.
+        """The version that the manifest stands for today, and the `sha512-…` that the registry states for it.
 
         One that is written out needs no list of all versions: npm starts slowly, and a list can be long. If
         it is not there, the list tells which are.
@@ -109,7 +109,7 @@ class _Npm:
         return version, self.integrity(version)
 
     def _choose(self, wanted: str) -> str:
-        """The version that the manifest's range stands for now: a dist-tag, or the highest in the range."""
+        """The version that the manifest's range stands for today: a dist-tag, or the highest in the range."""
         tags, versions = self._versions()
         if wanted in ("", "*", "latest"):
             wanted = "latest"

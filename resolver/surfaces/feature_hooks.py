@@ -154,9 +154,11 @@ def _files(root: str, pack: Pack, place: _Place, origin: Origin) -> Iterator[Fil
 
 
 def _one_a_path(files: tuple[FileDraft, ...]) -> Iterator[FileDraft]:
-    """Each path once: where one hook's script is another's neighbour, it stays a script."""
-    chosen: dict[str, FileDraft] = {}
+    """Each path once: where one hook's script is another's neighbour, it stays a script. Two of different
+    folders that have one name are both handed on, and refused with all others that want one place."""
+    chosen: dict[tuple[str, bytes], FileDraft] = {}
     for draft in files:
-        if draft.path not in chosen or draft.mode == _SCRIPT_MODE:
-            chosen[draft.path] = draft
+        place = (draft.path, draft.data)
+        if place not in chosen or draft.mode == _SCRIPT_MODE:
+            chosen[place] = draft
     yield from chosen.values()

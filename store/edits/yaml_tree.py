@@ -59,10 +59,14 @@ class Node(Struct):
 
 
 class Opaque(Struct, frozen=True):
-    """A value that plain data has no form for: an unknown tag, or a key that is no string."""
+    """A value that plain data has no form for: an unknown tag, or a key that is no string. As a text it is what
+    stands in the file."""
 
     tag: str
     value: Any
+
+    def __str__(self) -> str:
+        return str(self.value[0] if isinstance(self.value, tuple) else self.value)
 
 
 class Tree(Struct):

@@ -18,6 +18,7 @@ from gsdlock.capabilities.toml_text import MOST_PARTS, read_toml
         "x = [{{ {}b = 1 }}]",
         "ok = 1\n{}b = 1 # c",
         "\"q.q\".'q' . {}b = 1",
+        "{}'b' = 1",
     ],
 )
 def test_a_key_of_very_many_parts_is_refused_at_once(text: str) -> None:
@@ -25,6 +26,14 @@ def test_a_key_of_very_many_parts_is_refused_at_once(text: str) -> None:
         tomllib.TOMLDecodeError, match=rf"more than {MOST_PARTS} parts \(at line \d, column 1\)"
     ):
         read_toml(text.format("a." * 400_000))
+
+
+@pytest.mark.parametrize("piece", ['"\\', '"\\"', "'\"", "'", '"', '".', "a.'", "a .", "\\"])
+def test_looking_for_one_takes_no_time_of_its_own(piece: str) -> None:
+    """A quote that is never closed is not looked at again from each of its neighbours: a million characters
+    would take hours."""
+    with pytest.raises(tomllib.TOMLDecodeError):
+        read_toml("x = [ " + "." * MOST_PARTS + piece * (1_000_000 // len(piece)))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from gsdlock.lockfiles.model import Lock
-from gsdlock.store.proofs import note_proved
+from gsdlock.store.proofs import keep, of_pin, of_plan
 from gsdlock.store.store import open_store
 
 COMMAND = str(Path(sys.executable).parent / "gsdlock")
@@ -93,7 +93,9 @@ class Machine:
             user_id=os.getuid(),
             now=lambda: "",
         )
-        note_proved(open_store(environment, "test"), lock.plan, (self.project / "gsdlock.toml").read_bytes())  # type: ignore[arg-type]  # what it needs of one
+        text = (self.project / "gsdlock.toml").read_bytes()
+        store = open_store(environment, "test")  # type: ignore[arg-type]  # what it needs of one
+        keep(store, [of_plan(lock.plan, text), *map(of_pin, lock.inputs)])
 
     def manifest(self, text: str) -> None:
         (self.project / "gsdlock.toml").write_text(text)

@@ -284,6 +284,35 @@ def test_diff_between_locks_generations_and_git(machine: Machine, make_pack: Pac
     assert "E-SIDE-UNKNOWN" in machine.run("diff", "@x").err
 
 
+def test_diff_of_a_revision_fetches_nothing_whatever_the_repository_says(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    """A partial clone would ask its remote for what it lacks, by a command of its own configuration."""
+    claude(machine, make_pack())
+    machine.ok("resolve")
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.invalid"]
+    up, clone = machine.root / "up", machine.root / "clone"
+    machine.project.rename(up)
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["commit", "-qm", "one"],
+        ["config", "uploadpack.allowFilter", "true"],
+    ):
+        subprocess.run([*git, *words], cwd=up, check=True)
+    (up / "gsdlock.lock").write_text("")
+    subprocess.run([*git, "commit", "-qam", "two"], cwd=up, check=True)
+    subprocess.run([*git, "clone", "-q", "--filter=blob:none", f"file://{up}", str(clone)], check=True)
+    for key, value in {
+        "remote.origin.url": "ssh://h/up",
+        "core.sshCommand": f"touch {machine.root}/sprung; false",
+    }.items():
+        subprocess.run([*git, "config", key, value], cwd=clone, check=True)
+    ran = machine.run("diff", "git:HEAD~1:gsdlock.lock", "@lock", cwd=clone)
+    assert "E-GIT-SHOW" in ran.err
+    assert not (machine.root / "sprung").exists()
+
+
 def test_another_manifest_of_the_same_name_is_refused(machine: Machine, make_pack: PackMaker) -> None:
     claude(machine, make_pack())
     machine.ok("apply", "--allow", "high")

@@ -120,3 +120,32 @@ def test_the_tree_of_one_pack_under_the_pin_of_another_is_found_out(
     path.write_bytes(lock_bytes(forged))
     ran = machine.run(*([first] if first == "resolve" else ["apply", "--locked", "--allow", "critical"]))
     assert ran.status == 5 and "E-PACK-TREE" in ran.err, ran.err
+
+
+def test_a_change_of_the_manifest_asks_no_origin_again_of_what_was_read_here(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    """The plan is made anew and compared, from what the store has: an origin may be gone by then."""
+    archive = machine.project / "pk.tgz"
+    subprocess.run(["tar", "czf", str(archive), "-C", str(make_pack()), "."], check=True)
+    machine.manifest('[packs.own]\narchive = "./pk.tgz"\n[targets.claude]\nscope = "local"\n')
+    machine.ok("resolve")
+    archive.unlink()
+    shutil.rmtree(machine.home / ".cache")
+    machine.manifest("# a word\n" + (machine.project / "gsdlock.toml").read_text())
+    assert "up to date" in machine.ok("resolve", "--offline").out
+    machine.manifest("# another\n" + (machine.project / "gsdlock.toml").read_text())
+    machine.ok("apply", "--locked", "--offline", "--allow", "high")
+
+
+def test_what_was_made_of_a_folder_in_place_of_a_pack_proves_nothing(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    mine = make_pack("9.9.9", name="greet").rename(machine.root / "mine")
+    machine.manifest(f'[packs.own]\npath = "{make_pack()}"\n[targets.claude]\nscope = "global"\n')
+    machine.ok("resolve")
+    before = sorted((machine.home / ".local/share/gsdlock/proofs").iterdir())
+    machine.own(f'[dev-overrides]\nown = "{mine}"\n')
+    machine.ok("apply", "--allow", "high")
+    assert "9.9.9" in (machine.home / ".claude/skills/greet/SKILL.md").read_text()
+    assert sorted((machine.home / ".local/share/gsdlock/proofs").iterdir()) == before

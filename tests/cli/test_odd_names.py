@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_why_takes_an_entry_as_it_stands_on_the_disk_and_as_it_is_locked(machine
     assert locked and all("{{gsdlock:" in place for place in locked)
     there = [
         f"/permission/{kind}/{key.replace('~', '~0').replace('/', '~1')}"
-        for kind, rules in __import__("json").loads(file.read_text())["permission"].items()
+        for kind, rules in json.loads(file.read_text())["permission"].items()
         for key in rules
     ]
     for at in there:

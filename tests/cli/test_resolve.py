@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -283,3 +284,23 @@ def test_another_archive_of_the_same_name_is_another_wish(
     machine.ok("resolve")
     machine.ok("apply", "--allow", "high")
     assert "Hello from 2.0.0" in (machine.project / ".claude/skills/greet/SKILL.md").read_text()
+
+
+def test_two_scripts_of_one_name_in_folders_of_their_own_are_told_and_neither_is_dropped(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    pack = make_pack()
+    descriptor = json.loads((pack / "capability.json").read_text())
+    descriptor["hooks"] = [
+        {"event": "PreToolUse", "script": "pre/guard.sh"},
+        {"event": "PostToolUse", "script": "post/guard.sh"},
+    ]
+    (pack / "capability.json").write_text(json.dumps(descriptor))
+    for folder, text in (("pre", "exit 2\n"), ("post", "exit 0\n")):
+        (pack / folder).mkdir()
+        (pack / folder / "guard.sh").write_text(text)
+    machine.manifest(path_manifest(pack))
+    ran = machine.run("resolve")
+    assert ran.status == 3 and "E-PLAN-CLASH" in ran.err and "guard.sh" in ran.err
+    (pack / "post/guard.sh").write_text("exit 2\n")
+    machine.ok("resolve")

@@ -12,8 +12,7 @@ from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.capabilities.errors import refused as refusal
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.choices import PreflightError
-from gsdlock.store.edit_claims import LEFT_WITH_YOU, YOURS_DECIDES
-from gsdlock.store.items import Item, ItemOp
+from gsdlock.store.items import Item, ItemOp, Stays
 from gsdlock.store.restore import going_back
 from gsdlock.store.wanted import Objection
 
@@ -54,8 +53,7 @@ def test_a_value_of_the_users_where_ours_is_only_for_none_decides_whatever_is_sa
     path = world.root / "settings.json"
     path.write_text('{"statusLine": {"command": "mine"}}')
     items = [o.item for o in world.apply(world.wanted({}, line("two")), **said).outcomes]
-    assert [i.description.endswith(YOURS_DECIDES) for i in items if i.op is ItemOp.HOLD_BACK] == [True]
-    assert not any(i.description.endswith(LEFT_WITH_YOU) for i in items)
+    assert [(i.op, i.stays) for i in items if i.stays is not None] == [(ItemOp.HOLD_BACK, Stays.DECIDES)]
     assert path.read_text() == '{"statusLine": {"command": "mine"}}'
     path.write_text("{}")
     world.apply(world.wanted({}, line("two")))
@@ -69,7 +67,7 @@ def test_leaving_says_which_entry_stays_because_it_was_changed(world: Any) -> No
     path = world.root / "settings.json"
     path.write_text('{"statusLine": {"command": "mine"}}')
     (item,) = [o.item for o in world.apply(None).outcomes]
-    assert item.op is ItemOp.KEEP and item.description.endswith(LEFT_WITH_YOU)
+    assert (item.op, item.stays) == (ItemOp.KEEP, Stays.CHANGED)
     assert path.read_text() == '{"statusLine": {"command": "mine"}}'
 
 
