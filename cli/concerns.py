@@ -30,7 +30,7 @@ def plan_concerns(session: Session, lock: Lock) -> tuple[Concern, ...]:
     home, runtimes = session.environment.home, session.registry.runtimes
     shared = overlaps(placed, home, session.blobs, os.path.realpath, runtimes)
     ours = [place for _, place in placed]
-    return (*shared, *_shadowing(session, [*ours, *_others(session, {p.name for p in ours})]))
+    return (*shared, *_shadowing(session, [*ours, *_others(session)]))
 
 
 def standing_concerns(session: Session, lock: Lock | None) -> tuple[Concern, ...]:
@@ -77,15 +77,15 @@ def _generations(session: Session) -> list[Generation]:
     return [g for g in currents if not g.left and g.project in ("", _project(session))]
 
 
-def _others(session: Session, planned: set[str]) -> list[Located]:
-    """What is installed besides the targets of the plan."""
+def _others(session: Session) -> list[Located]:
+    """What is installed by somebody else; a target of ours that the plan lacks goes with the next apply."""
     from ..capabilities.errors import GsdlockError
 
     try:
         found = [_of_generation(session, g) for g in _generations(session)]
     except GsdlockError:
         return []  # a damaged record is told by every verb that works with it; the plan does not
-    return [place for place in found if place.installation or place.name not in planned]
+    return [place for place in found if place.installation]
 
 
 def _of_generation(session: Session, generation: Generation) -> Located:

@@ -201,7 +201,14 @@ def _carry_out(
     except BaseException as error:
         if not _undone(store, journals, bench, error):
             raise _explained(error) from error
-    kept = {step.spot.full for step in plan.steps if step.keep is not None and step.old is not None}
+    # Where our entries only came or went nothing was displaced: the former text would bring back entries
+    # that nobody owns, for scripts that are gone.
+    merged = [step.recipe is not None and not step.recipe.whole for step in plan.steps]
+    kept = {
+        step.spot.full
+        for step, only_ours in zip(plan.steps, merged, strict=True)
+        if step.keep is not None and step.old is not None and not only_ours
+    }
     return {slug: g.number for slug, g in generations.items()}, tuple(sorted(kept | set(bench.displaced)))
 
 

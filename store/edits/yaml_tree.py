@@ -59,8 +59,8 @@ class Node(Struct):
 
 
 class Opaque(Struct, frozen=True):
-    """A value that plain data has no form for: an unknown tag, or a key that is no string. As a text it is what
-    stands in the file."""
+    """A value that plain data has no form for: an unknown tag, or a key that is no string. As a text it is
+    what stands in the file."""
 
     tag: str
     value: Any

@@ -53,6 +53,16 @@ def test_a_shared_folder_shows_a_host_the_same_skill_twice(with_pack: Machine) -
     assert with_pack.run("status", "--exit-code").status == 0, "a warning is no difference"
 
 
+def test_a_target_that_was_taken_out_is_not_advised_about(with_pack: Machine) -> None:
+    """It goes with the next apply, and the manifest has no place for an option of it."""
+    add(with_pack, targets("gemini"))
+    text = (with_pack.project / "gsdlock.toml").read_text()
+    add(with_pack, targets("codex"))
+    with_pack.ok("apply", "--allow", "high")
+    with_pack.manifest(text)
+    assert warnings(with_pack.ok("resolve", "--json")) == []
+
+
 WAYS_OUT = [
     (
         "own",

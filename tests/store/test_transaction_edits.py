@@ -13,7 +13,7 @@ from gsdlock.capabilities.errors import refused as refusal
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.choices import PreflightError
 from gsdlock.store.items import Item, ItemOp, Stays
-from gsdlock.store.restore import going_back
+from gsdlock.store.restore import displaced_versions, going_back
 from gsdlock.store.wanted import Objection
 
 from .settings_file import MINE, hook, ops, server, settings
@@ -31,6 +31,14 @@ def test_our_entries_come_and_go_and_the_file_is_what_it_was(world: Any) -> None
     assert world.apply(world.wanted({}, [hook("greet.sh"), server("docs", "x")])).generations == {}
     assert ops(world.apply(None)) == ["unedit", "unedit"]
     assert path.read_text() == MINE
+
+
+def test_no_former_version_is_offered_where_only_our_entries_came_or_went(world: Any) -> None:
+    """It would bring back entries that nobody owns, for scripts that are gone. `--list` still knows it."""
+    path = settings(world)
+    for wanted in (world.wanted({}, [hook("greet.sh")]), world.wanted({}, [hook("other.sh")]), None):
+        assert world.apply(wanted).kept == ()
+    assert [v.number for v in displaced_versions(world.store, str(path))]
 
 
 def test_a_file_that_we_made_goes_with_us(world: Any) -> None:
