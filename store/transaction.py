@@ -201,15 +201,18 @@ def _carry_out(
     except BaseException as error:
         if not _undone(store, journals, bench, error):
             raise _explained(error) from error
-    # Where our entries only came or went nothing was displaced: the former text would bring back entries
-    # that nobody owns, for scripts that are gone.
-    merged = [step.recipe is not None and not step.recipe.whole for step in plan.steps]
-    kept = {
-        step.spot.full
-        for step, only_ours in zip(plan.steps, merged, strict=True)
-        if step.keep is not None and step.old is not None and not only_ours
-    }
+    kept = {step.spot.full for step in plan.steps if step.old is not None and _displaces(step)}
     return {slug: g.number for slug, g in generations.items()}, tuple(sorted(kept | set(bench.displaced)))
+
+
+def _displaces(step: PlannedStep) -> bool:
+    """Whether a step takes something away that may be wanted back.
+
+    Where entries of ours only come or go the former text is kept as well, but it would bring back entries
+    that nobody owns, for scripts that are gone.
+    """
+    recipe = step.recipe
+    return step.keep is not None and (recipe is None or bool(recipe.over or recipe.whole))
 
 
 def _undone(store: Store, journals: Journals, bench: Workbench, error: BaseException) -> bool:

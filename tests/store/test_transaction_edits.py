@@ -41,6 +41,14 @@ def test_no_former_version_is_offered_where_only_our_entries_came_or_went(world:
     assert [v.number for v in displaced_versions(world.store, str(path))]
 
 
+def test_the_former_version_is_offered_where_a_value_of_the_users_gave_way(world: Any) -> None:
+    path = settings(world)
+    wanted = world.wanted({}, [server("docs", "docs-server")])
+    world.apply(wanted)
+    path.write_text(path.read_text().replace("docs-server", "mine"))
+    assert world.apply(wanted, ours=["*"]).kept == (str(path),)
+
+
 def test_a_file_that_we_made_goes_with_us(world: Any) -> None:
     world.apply(world.wanted({}, [hook("greet.sh")]))
     assert json.loads((world.root / "settings.json").read_text())
