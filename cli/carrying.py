@@ -94,7 +94,7 @@ def carry_out(
     decided, and may refuse; `flag` may add to their descriptions. Raises what the transaction raises.
     """
     from ..store.transaction import preview, run
-    from .host_files import with_host_rules
+    from .host_files import broken_files, with_host_rules
     from .overlays import marked
     from .vetoes import confinement_veto
 
@@ -126,7 +126,9 @@ def carry_out(
         receipts.undone()
         raise
     receipts.outcomes(result)
-    return _outcome(result, nothing, receipts.messages, rows=options.json)
+    made = map(session.store.generations.current, result.generations)
+    broken = broken_files(session, [g for g in made if g is not None])
+    return _outcome(result, nothing, [*receipts.messages, *broken], rows=options.json)
 
 
 def _described(
@@ -339,6 +341,11 @@ def _outcome(result: Result, nothing: str, messages: Sequence[str], *, rows: boo
         "generations": dict(result.generations),
         "denied": sorted(result.unchanged),
         "kept": list(result.kept),
+        "staying": [
+            {"target": item.target, "key": item.key, "why": item.stays.value}
+            for item in _settled_items(result)
+            if item.stays is not None
+        ],
         "messages": list(messages),
         "items": [
             {
@@ -382,18 +389,24 @@ def named(item: Item) -> str:
 
 def _held_lines(result: Result) -> list[str]:
     """What stays as the user has it in the generations that were made, one line an item."""
-    from ..store.generations import target_of_slug
     from ..store.items import ItemOp, Stays
 
     how = {
         Stays.DECIDES: "stays: your own value decides; without it the next apply puts ours in",
-        Stays.CHANGED: "stays: you changed it, so it is yours",
+        Stays.CHANGED: "stays as it is now: you changed it, so it is yours",
+        Stays.BEFORE: "stays: it stood there before us",
         None: "stays as you have it, held back until --ours",
     }
-    made = set(map(target_of_slug, result.generations))
-    items = (o.item for o in result.outcomes if o.item.target in made)
-    told = (item for item in items if item.stays is not None or item.op is ItemOp.HOLD_BACK)
+    told = (i for i in _settled_items(result) if i.stays is not None or i.op is ItemOp.HOLD_BACK)
     return [f"{item.target}: {named(item)} {how[item.stays]}" for item in told]
+
+
+def _settled_items(result: Result) -> list[Item]:
+    """The items of the targets that have a new generation."""
+    from ..store.generations import target_of_slug
+
+    made = set(map(target_of_slug, result.generations))
+    return [o.item for o in result.outcomes if o.item.target in made]
 
 
 def recovered_line(recovered: Recovered) -> str:

@@ -47,14 +47,15 @@ def _placed(session: Session, lock: Lock) -> list[tuple[Target, Located]]:
 
     found = []
     for target in lock.targets:
-        roots = _roots(session, target)
+        roots = roots_of(session, target)
         if roots is not None:
             project = session.manifest.folder if target.scope == "local" else ""
             found.append((target, located(target, roots, project, os.path.realpath)))
     return found
 
 
-def _roots(session: Session, target: Target) -> Mapping[str, str] | None:
+def roots_of(session: Session, target: Target) -> Mapping[str, str] | None:
+    """The full paths of a target's roots on this machine, by name; None where they cannot be told."""
     from ..capabilities.errors import GsdlockError
     from ..capabilities.homes import resolve_roots
 

@@ -42,6 +42,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from ..lockfiles.diff import compare
     from .difference import difference_data, full_lines, patch_lines, stat_lines
     from .installed import check_targets
+    from .leads import leads
     from .sides import DISK, INSTALLED, LOCK, read_side
     from .standing import disk_lines, disk_state
 
@@ -76,6 +77,9 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         lines = full_lines(difference, describe)
     if not lines:
         lines = [f"no difference between {before_name} and {after_name}"]
+    here = leads(session, after.targets.values()) if difference and after_name == LOCK else []
+    if here:
+        lines += ["", "on this machine:", *(f"  {line}" for line in here)]
     if drifted:
         lines += ["", "changed on disk since it was installed:", *disk_lines(drifted, patch=options.patch)]
     data = {
@@ -83,6 +87,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         "to": after_name,
         **difference_data(difference, describe),
         "drift": [s.data() for s in drifted],
+        "leads": here,
     }
     return Outcome(1 if options.exit_code and (difference or drifted) else 0, data, lines)
 

@@ -155,7 +155,7 @@ def entry_items(
             if identity(record.change) in wanted:
                 op, text = ItemOp.KEEP, "stays, another target has it too"
             elif not record.entry.added:
-                op, text = ItemOp.KEEP, "stays, it was yours before"
+                op, text, stays = ItemOp.KEEP, "stays, it was yours before", Stays.BEFORE
             elif record.entry.at in standing.whole:
                 op, text = (
                     ItemOp.UNEDIT,

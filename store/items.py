@@ -98,14 +98,15 @@ class ItemKind(Words):
 
 
 class Stays(Words):
-    """Why an entry stays as the user has it, where they did not say so.
+    """Why a file or an entry stays as the user has it, where they did not say so.
 
     decides: ours is only for where they have no value of their own. changed: it was ours, they changed it,
-    and it is no longer wanted.
+    and it is no longer wanted. before: it stood there before us, and is no longer wanted.
     """
 
     DECIDES = "decides"
     CHANGED = "changed"
+    BEFORE = "before"
 
 
 class Item(Struct, frozen=True):

@@ -13,7 +13,7 @@ from ..capabilities.errors import GsdlockError, shown
 from .drift import Fate, Next, Ruling, Say, Seen, judge_file, short_diff
 from .faults import io_error
 from .filesystem import following, masked
-from .items import Item, ItemOp
+from .items import Item, ItemOp, Stays
 from .journal import Step
 from .planned import PlannedStep, Source, Weight, file_item, stage_for
 from .records import FileRecord, Generation, Kept
@@ -306,7 +306,8 @@ class Site:
             text = (
                 _TEXTS[ruling.fate] if not ruling.drifted else _DRIFTED.get(ruling.fate, _TEXTS[ruling.fate])
             )
-            self._item(claim, op, seen.digest, after, text, users=ruling.drifted, mode=mode)
+            stays = _stays(ruling.fate, seen, claim.base)
+            self._item(claim, op, seen.digest, after, text, users=ruling.drifted, mode=mode, stays=stays)
 
     def _new(self, ruling: Ruling, seen: Seen) -> Kept | None:
         """Digest and permission bits of what shall stand there; None where nothing shall."""
@@ -378,9 +379,10 @@ class Site:
         *,
         users: bool = False,
         mode: int = 0,
+        stays: Stays | None = None,
     ) -> None:
         item = item_of(claim, op, before, after, text, users=users, mode=mode)
-        self.items.append((claim.change.slug, item))
+        self.items.append((claim.change.slug, replace(item, stays=stays) if stays is not None else item))
 
     def _shown(self) -> str:
         return shown(self.first.spot.full, 400)
@@ -407,6 +409,13 @@ def item_of(
             users=users,
         ),
     )
+
+
+def _stays(fate: Fate, seen: Seen, base: FileRecord | None) -> Stays | None:
+    """Why something stays where we leave; nothing to say of what they took away, or was never ours."""
+    if fate is not Fate.RELEASE or seen.absent or base is None or base.held == "foreign":
+        return None
+    return Stays.BEFORE if seen.same(base.digest, base.mode) else Stays.CHANGED
 
 
 def record_of(claim: Claim, ruling: Ruling, mode: int) -> FileRecord:

@@ -48,6 +48,6 @@ def _script(runtime: Runtime, scope: str, root: str, path: str, portable: bool) 
         case LocalHookPath.VARIABLE:
             return f'"${place.variable}"/{below}'
         case LocalHookPath.GIT_ROOT:
-            return f'"$(git rev-parse --show-toplevel)"/{below}'
+            return f'"$(git rev-parse --show-toplevel 2>/dev/null || pwd)"/{below}'
         case _:
             return below

@@ -155,7 +155,9 @@ class _Style:
         self._eol = eol
         filled = [container for _, container in chain if container.items]
         self._nearest = filled[-1] if filled else None
-        self.inline = self._nearest is not None and flow.indent_in(self._nearest.items[-1].lead) is None
+        self.inline = self._nearest is not None and all(
+            flow.indent_in(text) is None for text in (self._nearest.items[-1].lead, self._nearest.tail)
+        )
         self.colon = self._colon(filled)
         self.gap = self._gap()
         self.unit = self._unit()

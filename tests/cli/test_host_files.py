@@ -6,14 +6,16 @@ import json
 from typing import Any
 
 
-def test_status_tells_of_a_file_that_the_host_may_not_read(starter: Any) -> None:
+def test_apply_and_status_tell_of_a_file_that_the_host_may_not_read(starter: Any) -> None:
     settings = starter.home / ".claude/settings.json"
     settings.parent.mkdir()
     settings.write_text('{\n  // mine\n  "permissions": {"allow": "Bash"}\n}\n')
-    starter.ok("apply", "--allow", "high")
-    said = starter.ok("status").out
-    assert f"claude: claude may not read {settings}, and not by our doing: the file holds comments" in said
-    assert "not by our doing: /permissions/allow must be an array" in said
+    applied = starter.ok("apply", "--allow", "high").out
+    for said in (applied, starter.ok("status").out):
+        assert (
+            f"claude: claude may not read {settings}, and not by our doing: the file holds comments" in said
+        )
+        assert "not by our doing: /permissions/allow must be an array" in said
     data = starter.ok("status", "--json").data
     assert len(data["broken-files"]) == 2
     assert starter.run("status", "--exit-code").status == 0
@@ -28,7 +30,7 @@ def test_an_uninstall_tells_what_stays_and_going_back_is_asked_about(starter: An
     skill = starter.home / ".claude/skills/gsdlock/SKILL.md"
     skill.write_text(skill.read_text() + "my own line\n")
     ran = starter.ok("uninstall", "--allow", "high")
-    assert f"claude: {skill} stays: you changed it, so it is yours" in ran.out
+    assert "claude: config:skills/gsdlock/SKILL.md stays as it is now: you changed it" in ran.out
     assert skill.read_text().endswith("my own line\n")
     refused = starter.run("rollback", "--allow", "high")
     assert refused.status == 4 and "E-COLLISION" in refused.err
@@ -36,3 +38,20 @@ def test_an_uninstall_tells_what_stays_and_going_back_is_asked_about(starter: An
     assert skill.read_text().endswith("my own line\n")
     assert starter.ok("uninstall", "--json", "--allow", "high").data["staying"] == []
     assert skill.read_text().endswith("my own line\n")
+
+
+def test_what_stays_is_told_by_whatever_leaves_it(machine: Any, make_pack: Any) -> None:
+    pack = make_pack()
+    skill = machine.home / ".claude/skills/greet/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text((pack / "skills/greet/SKILL.md").read_text())
+    machine.manifest(f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\n')
+    machine.ok("apply", "--allow", "high")
+    hook = next((machine.home / ".claude/hooks").rglob("greet.sh"))
+    hook.write_text(hook.read_text() + "# mine\n")
+    machine.manifest(f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\nhooks = false\n')
+    ran = machine.ok("apply", "--allow", "high")
+    assert "/greet.sh stays as it is now: you changed it" in ran.out
+    ran = machine.ok("uninstall", "--allow", "high", "--json")
+    assert [row["why"] for row in ran.data["staying"] if "SKILL.md" in row["key"]] == ["before"]
+    assert skill.exists() and hook.exists()

@@ -173,5 +173,5 @@ def test_leaving_names_the_server_that_the_user_changed(machine: Machine) -> Non
     file = switched_off(machine)
     before = file.read_text()
     ran = machine.ok("uninstall", "--allow", "high")
-    assert "config:opencode.json#/mcp/notes stays: you changed it, so it is yours" in ran.out
+    assert "config:opencode.json#/mcp/notes stays as it is now: you changed it, so it is yours" in ran.out
     assert "unedit" not in ran.out and file.read_text() == before

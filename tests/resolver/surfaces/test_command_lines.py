@@ -40,7 +40,13 @@ LINES = [
     (VARIABLE, "local", True, "hooks/x.sh", 'bash "$THE_PROJECT"/.claude/hooks/x.sh'),
     (RELATIVE, "local", False, "hooks/x.js", "node .claude/hooks/x.js"),
     (RELATIVE, "local", False, "hooks/x", ".claude/hooks/x"),
-    (GIT_ROOT, "local", False, "hooks/x.js", 'node "$(git rev-parse --show-toplevel)"/.claude/hooks/x.js'),
+    (
+        GIT_ROOT,
+        "local",
+        False,
+        "hooks/x.js",
+        'node "$(git rev-parse --show-toplevel 2>/dev/null || pwd)"/.claude/hooks/x.js',
+    ),
     (ABSOLUTE, "local", False, "hooks/x.js", "node {{gsdlock:sh:config/hooks/x.js}}"),
 ]
 

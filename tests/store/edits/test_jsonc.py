@@ -129,8 +129,14 @@ STYLES = [
     pytest.param(
         '{\n  "a": 1\n  , "b": 2\n}',
         Change(ENSURE, "/c", 3),
-        '{\n  "a": 1\n  , "b": 2, "c": 3\n}',
+        '{\n  "a": 1\n  , "b": 2,\n  "c": 3\n}',
         id="commas first",
+    ),
+    pytest.param(
+        '{\n  "a": 1, "b": 2\n}',
+        Change(ENSURE, "/c", 3),
+        '{\n  "a": 1, "b": 2,\n  "c": 3\n}',
+        id="two on a line: that line stays",
     ),
 ]
 
