@@ -2,8 +2,10 @@
 
 The markers are lines of their own that begin in the first column: `<!-- BEGIN name -->` and
 `<!-- END name -->`. What looks like one inside a fenced code block of the user's is none. All text outside
-the block stays as it is; a new block goes to the end, with one blank line before it. A block of our name is
-ours: where it stands already, its text is replaced in its place.
+the block stays as it is; a new block goes to the end, with one blank line before it, and an end of line after
+it, so that `echo text >> FILE` does not write on our marker. Where an editor took that end of line away, what
+is written there is the user's all the same. A block of our name is ours: where it stands already, its text is
+replaced in its place.
 """
 
 from __future__ import annotations
@@ -98,7 +100,7 @@ def _with(text: str, change: Change, old: Entry | None, *, absent: bool, over: b
     """`text` with the block in it, and what was done. `old` is our entry for the block that stands there."""
     body = _lines(_text_of(change))
     begin, end = f"<!-- BEGIN {change.at} -->", f"<!-- END {change.at} -->"
-    if any((found := _MARKER.fullmatch(line)) and found[2] == change.at for line in body):
+    if any((found := _MARKER.match(line)) and found[2] == change.at for line in body):
         raise EditFault("block", f"the text of the block {change.at} holds one of its own markers")
     scan = _scan(text, change.at)
     block = scan.blocks.get(change.at)
@@ -120,8 +122,7 @@ def _with(text: str, change: Change, old: Entry | None, *, absent: bool, over: b
     if scan.open_fence:
         raise EditFault("block", "a code fence has no end, so no block can follow it", scan.open_fence)
     gap = _gap(text, eol)
-    final = eol if not text or text.endswith("\n") else ""
-    text += gap + eol.join([begin, *body, end]) + final
+    text += gap + eol.join([begin, *body, end]) + eol
     return text, Entry(change.op, change.at, change.value, added=True, made=made, trace=gap)
 
 
@@ -164,7 +165,10 @@ def _scan(text: str, watched: str) -> _Scan:
     name, begin = "", 0  # of the block that we are in
     fence, fence_line = "", 0  # of the code fence that we are in
     for number, line in enumerate(lines):
-        bare = line.rstrip("\r\n")
+        ending = f"<!-- END {name} -->"
+        if name and line.startswith(ending) and line[len(ending) :].strip():
+            lines[number : number + 1] = [ending, line[len(ending) :]]  # what follows is the next to be read
+        bare = lines[number].rstrip("\r\n")
         marker = _MARKER.fullmatch(bare)
         if marker and (marker[2] == name if name else _is_watched(marker[2], watched) and not fence):
             if marker[1] == "END" and name:

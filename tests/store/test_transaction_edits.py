@@ -433,6 +433,25 @@ def test_every_format_comes_and_goes(
 # -- the gate --------------------------------------------------------------------------------------------
 
 
+def test_a_line_that_the_user_appends_behind_our_block_stays_theirs_over_an_upgrade(world: Any) -> None:
+    world.root.mkdir()
+    path = world.root / "AGENTS.md"
+    path.write_text("# Mine")
+
+    def block(text: str) -> Any:
+        return world.wanted({}, [("AGENTS.md", EditOp.BLOCK, "gsd", text)], format=EditFormat.MARKDOWN)
+
+    world.apply(block("one"))
+    with path.open("a") as file:
+        file.write("be kind\n")
+    world.apply(block("one"))
+    assert path.read_text().endswith("-->\nbe kind\n")
+    world.apply(block("two"))
+    assert path.read_text().splitlines()[-1] == "be kind"
+    world.apply(None)
+    assert path.read_text() == "# Mine\nbe kind\n"
+
+
 def test_the_gate_is_asked_once_with_every_step_and_before_any_write(world: Any) -> None:
     settings(world)
     asked: list[list[Item]] = []

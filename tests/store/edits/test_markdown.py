@@ -26,14 +26,14 @@ PLACES = [
     pytest.param(None, f"{OURS}\n", id="no file: the block only"),
     pytest.param("", f"{OURS}\n", id="an empty file"),
     pytest.param("# Mine\n", f"# Mine\n\n{OURS}\n", id="one blank line between"),
-    pytest.param("# Mine", f"# Mine\n\n{OURS}", id="no final newline"),
+    pytest.param("# Mine", f"# Mine\n\n{OURS}\n", id="no final newline"),
     pytest.param("# Mine\n\n", f"# Mine\n\n{OURS}\n", id="a blank line at the end already"),
     pytest.param("# Mine\n \t\n", f"# Mine\n \t\n{OURS}\n", id="a line of blanks at the end"),
     pytest.param("\n\n", f"\n\n{OURS}\n", id="blank lines only"),
-    pytest.param("  ", f"  \n{OURS}", id="blanks only"),
+    pytest.param("  ", f"  \n{OURS}\n", id="blanks only"),
     pytest.param("a\r\n\r\nb\r\n", "a\r\n\r\nb\r\n\r\n" + OURS.replace("\n", "\r\n") + "\r\n", id="CRLF"),
     pytest.param("\ufeffa\n", f"\ufeffa\n\n{OURS}\n", id="byte order mark"),
-    pytest.param("a  \n\ttail \t", f"a  \n\ttail \t\n\n{OURS}", id="space at the ends of lines"),
+    pytest.param("a  \n\ttail \t", f"a  \n\ttail \t\n\n{OURS}\n", id="space at the ends of lines"),
     pytest.param(
         f"```\n{BEGIN}\n```\n", f"```\n{BEGIN}\n```\n\n{OURS}\n", id="a marker in a code fence is none"
     ),
@@ -68,7 +68,7 @@ def test_a_block_of_ours_is_replaced_where_it_stands() -> None:
 
 def test_an_upgrade_keeps_the_place_and_the_way_back() -> None:
     first = MARKDOWN.put(b"# Mine", [GREET, block("two", "gsdlock:default/copilot")])
-    later = first.data + b"\n\nadded later"
+    later = first.data + b"\nadded later"
     second = MARKDOWN.put(later, [block("Hello.")], first.entries)
     assert second.data.decode() == f"# Mine\n\n{BEGIN}\nHello.\n{END}\n\nadded later"
     assert MARKDOWN.take(second.data, second.entries) == b"# Mine\n\nadded later"
@@ -87,6 +87,23 @@ def test_text_around_the_block_stays() -> None:
     edited = MARKDOWN.put(b"above\n", [GREET])
     moved = f"new top\n\n{OURS}\n\nabove\nbelow\n".encode()
     assert MARKDOWN.take(moved, edited.entries) == b"new top\n\nabove\nbelow\n"
+
+
+@pytest.mark.parametrize("before", [None, "", "# Mine", "# Mine\n", "# Mine\r\n\r\n", "\ufeffa", "  "])
+@pytest.mark.parametrize("stripped", [False, True], ids=["as we left it", "without its last end of line"])
+def test_a_line_that_is_appended_to_the_file_is_the_users(before: str | None, stripped: bool) -> None:
+    """`echo text >> AGENTS.md`, also after an editor that ends no last line."""
+    edited = MARKDOWN.put(None if before is None else before.encode(), [GREET])
+    left = edited.data.rstrip(b"\r\n") if stripped else edited.data
+    appended = left + b"  be kind\n"
+    assert MARKDOWN.holds(appended, GREET)
+    assert MARKDOWN.put(appended, [GREET], edited.entries).data == appended
+    assert b"  be kind\n" in MARKDOWN.put(appended, [block("Hello.")], edited.entries).data
+    taken = MARKDOWN.take(appended, edited.entries)
+    text = before or ""
+    ended = text if not text or text.endswith("\n") else text + "\n"
+    assert taken is not None
+    assert taken.decode() == f"{ended}  be kind\n"
 
 
 def test_a_block_that_the_user_changed_stays() -> None:
@@ -125,6 +142,7 @@ def test_markers_that_do_not_pair_up_are_refused_with_their_line(text: str, line
     ("change", "kind"),
     [
         (block(f"a\n{END}\nb"), "block"),
+        (block(f"a\n{END} b"), "block"),
         (block("a", "two words"), "shape"),
         (block("a", "a-->"), "shape"),
         (block("a", ""), "shape"),
@@ -146,7 +164,22 @@ def test_what_is_not_utf8_is_refused() -> None:
 
 
 lines = st.sampled_from(
-    ["", " ", "# Mine", "text", "\ttail ", "```", "~~~", "````md", "    ```", BEGIN, END, "é\u2028\x0b", "\r"]
+    [
+        "",
+        " ",
+        "# Mine",
+        "text",
+        "\ttail ",
+        "```",
+        "~~~",
+        "````md",
+        "    ```",
+        BEGIN,
+        END,
+        f"{END} x",
+        "é\u2028\x0b",
+        "\r",
+    ]
 )
 texts = st.builds(
     lambda parts, eol, end: eol.join(parts) + end,
