@@ -66,6 +66,7 @@ def choices_of(options: argparse.Namespace) -> Choices:
         adopt=frozenset(map(full_name, getattr(options, "adopt", ()))),
         ours=frozenset(map(full_name, getattr(options, "ours", ()))),
         theirs=frozenset(map(full_name, getattr(options, "theirs", ()))),
+        keep_held=getattr(options, "keep_held", False),
         move=getattr(options, "move", False),
         take_over=getattr(options, "take_over", False),
     )

@@ -34,7 +34,8 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from .carrying import carry_out
     from .installed import require_targets
 
-    if not (options.ours or options.theirs or options.adopt):
+    options.keep_held = not (options.ours or options.theirs or options.adopt)
+    if options.keep_held:
         options.ours = ["*"]
-    changes = [TargetChange(g.slug, wanted_from_generation(g)) for g in require_targets(session)]
+    changes = [TargetChange(g.slug, wanted_from_generation(g, held=True)) for g in require_targets(session)]
     return carry_out(session, options, changes)

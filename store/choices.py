@@ -15,13 +15,14 @@ ALL = "*"
 class Choices(Struct, frozen=True):
     """`adopt`, `ours` and `theirs` each hold `*` (everything) or names of what is meant: a key
     (`config:skills/x/SKILL.md`), an entry (`config:settings.json#/hooks/Stop`), a full path, or a folder
-    above it. `move` lets a target follow a root that resolves elsewhere now; `take_over` binds an
-    installation to another manifest.
+    above it; with `keep_held` they are not about what is held back already. `move` lets a target follow a
+    root that resolves elsewhere now; `take_over` binds an installation to another manifest.
     """
 
     adopt: frozenset[str] = frozenset()
     ours: frozenset[str] = frozenset()
     theirs: frozenset[str] = frozenset()
+    keep_held: bool = False
     move: bool = False
     take_over: bool = False
 

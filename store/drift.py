@@ -86,6 +86,10 @@ class Say(Struct, frozen=True):
     ours: bool = False
     theirs: bool = False
 
+    def of_held(self, keeps: bool) -> Say:
+        """The same; where it `keeps` what is held back, without the word that would replace that."""
+        return Say(theirs=self.theirs) if keeps else self
+
 
 def judge_file(base: FileRecord | None, seen: Seen, wanted: Next | None, say: Say) -> Ruling:
     """The fate of one path. `base` is our record of it, None where we own nothing there.

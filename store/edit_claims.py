@@ -1,4 +1,4 @@
-"""Who has a say about a shared file, and the items that come of it. Pure."""
+"""Who has a say about a shared file, and the items that come of it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from ..capabilities.errors import shown
+from ..capabilities.errors import GsdlockError, shown
 from ..lockfiles.model import EditOp
 from .confinement import within
 from .items import Item, ItemKind, ItemOp, Stays
 from .planned import Weight, risk_of
 from .records import EditedRecord, EntryRecord, Generation
-from .survey import Spot, TargetChange
+from .survey import Spot, Survey, TargetChange
 from .wanted import Wanted, WantedChange, WantedEdit, identity, item_key
 
 
 class EditClaim(Struct, frozen=True):
     """What one target says about one shared file: our record of it (`base`) and the changes that the plan
-    wants. `linked` says that a link leads to it; `given` is its path as the root was given."""
+    wants. `linked` says that a link leads to it; `given` is its path as the root was given. `obstruction` is
+    why the file cannot even be found, where that is left as it is."""
 
     change: TargetChange
     current: Generation | None
@@ -28,6 +29,7 @@ class EditClaim(Struct, frozen=True):
     base: EditedRecord | None
     wanted: WantedEdit | None
     given: str
+    obstruction: GsdlockError | None = None
 
     @property
     def owner(self) -> Wanted | Generation:
@@ -69,6 +71,14 @@ def weight_of(claim: EditClaim, change: WantedChange | None = None) -> Weight:
         third_party=change is not None and item_key(claim.key, change) in third_party,
         linked=claim.linked,
     )
+
+
+def is_left_alone(survey: Survey, claim: EditClaim) -> bool:
+    """Whether a file that cannot be used stays as it is: the user says so now, or did before, so that all
+    that we have in it is held back."""
+    said = survey.say(claim.key, claim.spot.full, claim.given)
+    held = bool(claim.entries) and all(entry.held for entry in claim.entries)
+    return said.theirs or (held and not said.of_held(survey.choices.keep_held).ours)
 
 
 def scope_of(claim: EditClaim) -> str:

@@ -102,6 +102,19 @@ def _is_other(editor: Editor, current: bytes | None, change: Change) -> bool:
         return True
 
 
+def found_again(editor: Editor, current: bytes | None, entries: Sequence[EntryRecord]) -> list[EntryRecord]:
+    """Our records, those that were held because nobody could read the file as the file says now: what stands
+    there as we put it in is ours as before, anything else is the user's. Raises `EditFault`."""
+    return [
+        record
+        if not record.held or not record.entry.added
+        else replace(record, held=False)
+        if is_ours(editor, current, record)
+        else held_back(WantedChange(record.change, record.source, record.executes))
+        for record in entries
+    ]
+
+
 def held_back(change: WantedChange) -> EntryRecord:
     """The record of a change that is not made, because the user's version stays."""
     wanted = change.change

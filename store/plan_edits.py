@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..capabilities.errors import GsdlockError
-from .edit_claims import EditClaim, entry_item
+from .edit_claims import EditClaim, entry_item, is_left_alone
 from .edits.types import EditFault, Entry
+from .faults import io_error
 from .items import Item, ItemOp
 from .locate import locate
 from .planned import PlannedStep
@@ -88,9 +89,13 @@ def _claims(
         if root is None:
             continue
         path = f"{root.given}/{edit.path}"
-        found = survey.collect(survey.name_of(change), edit.key, path, partial(locate, survey, root, edit))
-        if found is None:
+        base = next((r for r in records if r.key == edit.key), None)
+        as_it_is = EditClaim(change, current, survey.spot(root, edit.path), False, base, edit, path)
+        find = partial(_located, survey, root, edit, as_it_is)
+        found = survey.collect(survey.name_of(change), edit.key, path, find)
+        if found is None or isinstance(found, EditClaim):
             met |= {r.real for r in records if r.key == edit.key}  # noted; not to be taken apart besides
+            claims += [found] if found is not None else []
             continue
         spot, linked = found
         base = next((r for r in records if r.real == spot.full), None)
@@ -107,6 +112,22 @@ def _claims(
             if place is not None:
                 claims.append(EditClaim(change, current, *place, record, None, record.real))
     return claims
+
+
+def _located(
+    survey: Survey, root: Pinned, edit: WantedEdit, claim: EditClaim
+) -> tuple[Spot, bool] | EditClaim:
+    """`locate`; where something is in the way that is left alone by the user's word, `claim` with that.
+
+    Raises E-CONFINE-…, `OSError`.
+    """
+    try:
+        return locate(survey, root, edit)
+    except (GsdlockError, OSError) as error:
+        fault = error if isinstance(error, GsdlockError) else io_error(error, "cannot read", claim.given)
+        if fault.code == "E-CONFINE-PATH" or not is_left_alone(survey, claim):
+            raise
+        return replace(claim, obstruction=fault)
 
 
 def _followed(

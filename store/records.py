@@ -54,7 +54,8 @@ class FileRecord(Struct, frozen=True):
 
 class EntryRecord(Struct, frozen=True):
     """One entry in a shared file. `source` is the digest of the value in the lock; `held` says that the user
-    changed or removed the entry and that this is kept."""
+    changed or removed the entry and that this is kept. One that is held and `added` was ours when the file
+    could last be read, and is again where it is found there (`entry_drift.found_again`)."""
 
     entry: Entry
     source: str

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from ..capabilities.canonical import sha256_digest
 from ..capabilities.errors import GsdlockError, shown
 from .drift import Say, Seen
-from .edit_claims import EditClaim, Standing, entry_item, entry_items, weight_of
+from .edit_claims import EditClaim, Standing, entry_item, entry_items, is_left_alone, weight_of
 from .edits.types import EditFault, Editor
-from .entry_drift import held_back, is_ours, judge_entries
+from .entry_drift import found_again, held_back, is_ours, judge_entries
 from .faults import io_error
 from .filesystem import masked
-from .items import Item, ItemOp
+from .items import Item, ItemOp, Stays
 from .journal import Recipe, Step
 from .locate import not_yours, read_only
 from .merge import LOST, Known, Merged, merge
@@ -66,9 +66,11 @@ class SharedFile:
         A file that does not parse and is being written at this very moment is looked at again, up to `tries`
         times in all.
         """
-        say = [self.survey.say(claim.key, claim.spot.full, claim.given) for claim in self.claims]
-        theirs = any(one.theirs for one in say)
+        theirs = all(is_left_alone(self.survey, claim) for claim in self.claims)
         try:
+            for claim in self.claims:
+                if claim.obstruction is not None:
+                    raise claim.obstruction
             seen, status, data = self.survey.look(self.spot)
         except GsdlockError as error:
             self._fault(error.code, error.what, error.fix, theirs)
@@ -111,6 +113,7 @@ class SharedFile:
         if restored is not None:
             self._restore(restored, seen, status, current)
             return
+        self._find_again(current)
         digest = sha256_digest(current) if current is not None else None
         if self._as_we_left_it(digest):
             self._keep_all()
@@ -150,6 +153,21 @@ class SharedFile:
         )
         self._settle(merged, recipe, seen, status, current)
 
+    def _find_again(self, current: bytes | None) -> None:
+        """What was held because the file could not be read is judged by what can be read now."""
+
+        def again(record: EditedRecord) -> EditedRecord:
+            return replace(record, entries=tuple(found_again(self._editor, current, record.entries)))
+
+        bases = [claim.base for claim in self.claims if claim.base is not None]
+        records = (*bases, *(record for _, record in self.others))
+        if not any(e.held and e.entry.added for record in records for e in record.entries):
+            return
+        if current is not None:
+            self._editor.check(current)
+        self.claims = [c if c.base is None else replace(c, base=again(c.base)) for c in self.claims]
+        self.others = [(generation, again(record)) for generation, record in self.others]
+
     # -- what stands in the way --------------------------------------------------------------------------
 
     def _refuse(self, code: str, text: str, fix: str, lines: Sequence[str] = (), key: str = "") -> None:
@@ -157,17 +175,31 @@ class SharedFile:
         self.survey.refuse(code, first.owner.target, key or first.key, self.spot.full, text, fix, lines)
 
     def _fault(self, code: str, text: str, fix: str, theirs: bool) -> None:
-        """The file cannot be used at all. With `--theirs` it is left alone, and every entry is held back."""
+        """The file cannot be used at all. Where it is `theirs` it is left alone, and every entry held back.
+
+        The record keeps what was ours, so that it goes with us once the file can be read again. What the plan
+        wants besides is put in then.
+        """
         if not theirs:
             self._refuse(code, text, fix)
             return
         self.step, self.saves, self.records, self.items = None, [], [], []
         for claim in self.claims:
-            entries = tuple(held_back(change) for change in claim.changes)
-            if entries:
-                self.records.append((claim.slug, self._record(claim, entries, None, None)))
-            for change in claim.changes:
-                self._item(claim, change, ItemOp.HOLD_BACK, "the file stays as it is")
+            base, changes = claim.base, claim.changes
+            if base is not None:
+                held = tuple(replace(entry, held=True) for entry in base.entries)
+                if claim.change.next is not None:
+                    self.records.append((claim.slug, replace(base, entries=held)))
+                wants = {change.identity for change in changes}
+                had = [WantedChange(e.change, e.source, e.executes) for e in held]
+                changes = (*changes, *(change for change in had if change.identity not in wants))
+            elif changes:
+                held = tuple(held_back(change) for change in changes)
+                self.records.append((claim.slug, self._record(claim, held, None, None)))
+            stays = Stays.CHANGED if claim.change.next is None else None
+            for change in changes:
+                item = entry_item(claim, change, ItemOp.HOLD_BACK, "the file stays as it is", stays)
+                self.items.append((claim.slug, item))
 
     def _edit_fault(self, fault: EditFault, theirs: bool) -> None:
         at = f", line {fault.line}, column {fault.column}" if fault.line else ""
@@ -230,8 +262,11 @@ class SharedFile:
     def _ask(self, claim: EditClaim, current: bytes | None) -> None:
         """Which of the wanted changes are asked for, and which are held back; drift is noted."""
 
+        held = {identity(e.change) for e in claim.entries if e.held}
+
         def say(change: WantedChange) -> Say:
-            return self.survey.say(claim.key, claim.spot.full, claim.given, at=change.change.at)
+            said = self.survey.say(claim.key, claim.spot.full, claim.given, at=change.change.at)
+            return said.of_held(self.survey.choices.keep_held and change.identity in held)
 
         judged = judge_entries(self._editor, current, claim.entries, claim.changes, say)
         self._asked[claim.slug] += judged.asked

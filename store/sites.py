@@ -126,6 +126,7 @@ class Site:
         base = next((c.base for c in (*self.wanting, *self.claims) if c.base is not None), None)
         if base is None and self.others:
             base = self.others[0][1]
+        say = say.of_held(self.survey.choices.keep_held and base is not None and bool(base.held))
         found = self._look(base, say)
         if found is None:
             return

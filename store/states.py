@@ -184,7 +184,7 @@ def _entries(store: Store, ground: Ground, generation: Generation, record: Edite
     states: list[EntryState] = []
     for number, entry in enumerate(record.entries):
         if number not in holds:
-            state = State.UNREADABLE
+            state = State.HELD if entry.held else State.UNREADABLE
         elif record.by_hand:
             state = State.DONE if holds[number] else State.WANTED
         elif entry.held:

@@ -175,10 +175,14 @@ def wanted_from_lock(
 
 
 def wanted_from_generation(
-    generation: Generation, *, third_party: Collection[str] = frozenset(), outside: bool = False
+    generation: Generation,
+    *,
+    third_party: Collection[str] = frozenset(),
+    outside: bool = False,
+    held: bool = False,
 ) -> Wanted:
     """What a generation held: for a rollback to it. Entries that stood there before us are asked for again,
-    held ones are not."""
+    those that the user changed only with `held`."""
     return Wanted(
         target=generation.target,
         runtime=generation.runtime,
@@ -202,7 +206,7 @@ def wanted_from_generation(
                 tuple(
                     WantedChange(record.change, record.source, record.executes)
                     for record in e.entries
-                    if not record.held
+                    if held or not record.held or record.entry.added
                 ),
             )
             for e in generation.edited

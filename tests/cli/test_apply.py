@@ -135,6 +135,8 @@ def test_an_edited_file_is_refused_with_a_diff_and_each_answer_works(
     machine.ok("apply", "--allow", "high", "--theirs", str(skill))
     assert skill.read_bytes() == mine
     assert "held back" in machine.ok("status").out
+    machine.ok("repair", "--allow", "high")
+    assert skill.read_bytes() == mine
     machine.ok("apply", "--allow", "high", "--ours", "config:skills/greet/SKILL.md")
     assert b"Hello from 2.0.0" in skill.read_bytes()
     machine.ok("restore", str(skill), "--allow", "high")
