@@ -252,11 +252,20 @@ def fetch_again(session: Session, lock: Lock, why: str) -> None:
 
     Damaged blobs go first: a pack that is whole in the store would not be fetched.
     """
+    from ..resolver.resolve import rebuild
+    from .overlays import given
+
+    forget_damaged(session, lock)
+    session.progress(why)
+    rebuild(session.applied_manifest, session.first_party, session.sources_for(lock), lock, given(session))
+    session.note_proved(lock)
+
+
+def forget_damaged(session: Session, lock: Lock) -> None:
+    """Remove from the store what the lock names and is damaged, so that it is missed, and fetched again."""
     import json
 
-    from ..resolver.resolve import rebuild
     from ..store.collect import lock_digests
-    from .overlays import given
 
     blobs = session.blobs
     digests = lock_digests(lock) | {pack.tree for pack in lock.packs}
@@ -266,6 +275,3 @@ def fetch_again(session: Session, lock: Lock, why: str) -> None:
     for digest in sorted(digests):
         if blobs.has(digest) and not blobs.sound(digest):
             blobs.remove(digest)
-    session.progress(why)
-    rebuild(session.applied_manifest, session.first_party, session.sources_for(lock), lock, given(session))
-    session.note_proved(lock)

@@ -17,6 +17,7 @@ from .render import Outcome, plural
 if TYPE_CHECKING:
     from ..lockfiles.diff import Difference
     from ..lockfiles.model import Lock
+    from ..resolver.resolve import Resolution
     from .session import Session
 
 
@@ -29,8 +30,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Make the lock, or check it. See the module's text."""
+    from ..capabilities.errors import GsdlockError
     from ..lockfiles.write import lock_bytes
     from ..resolver.resolve import Upgrade, resolve
+    from .apply import forget_damaged
     from .carrying import policy_of
     from .concerns import plan_concerns, with_concerns
     from .overlays import given
@@ -40,8 +43,19 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     previous, repaired = former_lock(session, check=options.check)
     session.progress("reading packs")
     upgrade = Upgrade(options.upgrade, frozenset(options.upgrade_pack))
-    sources = session.sources_for(previous)
-    made = resolve(session.manifest, session.first_party, sources, previous, upgrade, given(session))
+
+    def make() -> Resolution:
+        sources = session.sources_for(previous)
+        return resolve(session.manifest, session.first_party, sources, previous, upgrade, given(session))
+
+    try:
+        made = make()
+    except GsdlockError as fault:
+        if fault.code not in ("E-BLOB-CORRUPT", "E-BLOB-MISSING") or previous is None:
+            raise
+        forget_damaged(session, previous)
+        session.progress("the store's copy is damaged: reading the packs again")
+        made = make()
     session.adopt(made.lock)
     session.note_proved(made.lock)
     concerns = plan_concerns(session, made.lock)

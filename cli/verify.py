@@ -46,14 +46,16 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         return _signature(session, options)
     if options.signers is not None:
         raise usage_error("E-USAGE", "--signers says whose --signature counts", "gsdlock verify --signature")
+    from .installed import generations_of
     from .standing import disk_lines, disk_state
 
     standings = disk_state(session)
-    needed = sorted(_needed(session))
+    locked = _locked(session)
+    needed = sorted(locked.union(*(g.digests() for g in generations_of(session))))
     bad = [digest for digest in needed if not session.blobs.sound(digest)]
     drifted = [s for s in standings if s.drifted]
     lines = disk_lines(drifted, patch=bool(options.verbose))
-    lines += [f"the store's {digest} is missing or damaged: gsdlock apply fetches it again" for digest in bad]
+    lines += [f"the store's {digest} is missing or damaged: {_advice(digest in locked)}" for digest in bad]
     files = sum(len(s.state.files) for s in standings)
     lines.append(
         f"{plural(len(standings), 'target')}, {plural(files, 'file')} and "
@@ -74,15 +76,22 @@ def _signature(session: Session, options: argparse.Namespace) -> Outcome:
     return Outcome(0, data, [f"{thing.path} bears a good signature of {signer.principal} ({signer.key})"])
 
 
-def _needed(session: Session) -> set[str]:
-    """Digests of all content that the installed generations, and the lock where there is one, need."""
+def _locked(session: Session) -> set[str]:
+    """Digests of all content that the lock needs, where there is one and anything is installed."""
     from ..store.collect import lock_digests
     from .installed import generations_of
 
-    needed: set[str] = set()
-    for generation in generations_of(session):
-        needed |= generation.digests()
-    if session.manifest_path is not None:
-        lock = session.lock()
-        needed |= lock_digests(lock) if lock is not None and generations_of(session) else set()
-    return needed
+    if session.manifest_path is None or not generations_of(session):
+        return set()
+    lock = session.lock()
+    return lock_digests(lock) if lock is not None else set()
+
+
+def _advice(locked: bool) -> str:
+    """What brings content back. An apply asks nothing of the store for what stands as it should."""
+    if locked:
+        return "gsdlock resolve fetches it again"
+    return (
+        "the lock does not name it, so nobody can fetch it again; gsdlock doctor --repair takes it from an "
+        "installed file that has the same bytes, else only a backup of the data folder has it"
+    )
