@@ -49,17 +49,19 @@ def note_in_order(session: Session) -> None:
     # With it, an apply writes a registration anew that the power or somebody else took.
     paths = [registration_path(store.state, session.lock_path)]
     absent: list[str] = []
+    places: list[str] = []
     generations = generations_of(session, as_written=True)
     if any(generation.partial for generation in generations):
         return
     for generation in generations:
-        present, missing = watched(store.state, generation)
+        present, missing, around = watched(store.state, generation)
         paths += present
         absent += missing
+        places += around
     asked = _asked(session)
     if asked is not None:
         with contextlib.suppress(OSError):
-            note_unchanged(store.fs, store.state, _key(session), asked, paths, absent)
+            note_unchanged(store.fs, store.state, _key(session), asked, paths, absent, places)
 
 
 def _asked(session: Session) -> dict[str, str] | None:

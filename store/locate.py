@@ -29,6 +29,19 @@ def locate(survey: Survey, root: Pinned, edit: WantedEdit) -> tuple[Spot, bool]:
     return _behind(survey, spot), True
 
 
+def followed(survey: Survey, spot: Spot) -> tuple[Spot, bool]:
+    """The file that stands at `spot`, or (True) the one that a link which was put there since leads to.
+
+    A link that leads to no file is left to be judged as what it is. Raises E-CONFINE-…, `OSError`.
+    """
+    try:
+        if is_link(survey.ground.look(spot.place.anchor, spot.place.path)):
+            return _behind(survey, spot), True
+    except (GsdlockError, OSError):
+        pass  # met again, and reported, with the file
+    return spot, False
+
+
 def _behind(survey: Survey, link: Spot) -> Spot:
     """The regular file that a link, or a chain of them, leads to. Whether it may be written is asked only
     when something has to be written: entries that the user put there themselves need nothing."""

@@ -16,7 +16,7 @@ from .edit_claims import EditClaim, entry_item, is_left_alone
 from .edits.types import EditFault, Entry
 from .faults import io_error
 from .items import Item, ItemOp
-from .locate import locate
+from .locate import followed, locate
 from .planned import PlannedStep
 from .records import EditedRecord, EntryRecord, Generation
 from .roots import Pinned
@@ -100,14 +100,14 @@ def _claims(
         spot, linked = found
         base = next((r for r in records if r.real == spot.full), None)
         if base is None:
-            base, gone = _followed(survey, records, edit, spot, base_roots)
+            base, gone = _followed(survey, records, edit, spot, base_roots, current)
             met |= gone
         else:
             met.add(base.real)
         claims.append(EditClaim(change, current, spot, linked, base, edit, path))
     for record in records:
         if record.real not in met:
-            look = partial(_gone_or_recorded, survey, record, base_roots)
+            look = partial(_gone_or_recorded, survey, record, base_roots, current)
             place = survey.collect(survey.name_of(change), record.key, record.real, look)
             if place is not None:
                 claims.append(EditClaim(change, current, *place, record, None, record.real))
@@ -136,6 +136,7 @@ def _followed(
     edit: WantedEdit,
     spot: Spot,
     base_roots: Mapping[str, Pinned | None],
+    current: Generation | None,
 ) -> tuple[EditedRecord | None, set[str]]:
     """Our record of the same file where it was before: the user renamed it, or put a link in its place, or a
     file in place of a link, and our entries came along. Also the paths where it is no more.
@@ -146,7 +147,7 @@ def _followed(
     if record is None:
         return None, set()
     try:
-        before, _, _ = survey.look(_recorded(survey, record, base_roots)[0])
+        before, _, _ = survey.look(_recorded(survey, record, base_roots, current)[0])
     except (GsdlockError, OSError):
         return record, {record.real}
     if before.kind != "file":
@@ -161,23 +162,36 @@ def _followed(
 
 
 def _recorded(
-    survey: Survey, record: EditedRecord, base_roots: Mapping[str, Pinned | None]
+    survey: Survey,
+    record: EditedRecord,
+    base_roots: Mapping[str, Pinned | None],
+    current: Generation | None,
 ) -> tuple[Spot, bool]:
-    """Where a file that we edited is: in a root, or (True) where a link led. Raises `OSError`, E-CONFINE-…"""
+    """Where a file that we edited is: in a root, which may have been put behind a link since, or (True) where
+    a link led. Raises `OSError`, E-CONFINE-…"""
     root = base_roots.get(record.root)
-    if root is not None and record.real.startswith(root.real.rstrip("/") + "/"):
-        return survey.spot(root, record.real[len(root.real.rstrip("/")) + 1 :]), False
+    if root is not None and current is not None:
+        for real in (root.real, current.roots[record.root].real):
+            above = real.rstrip("/") + "/"
+            if record.real.startswith(above):
+                return survey.spot(root, record.real[len(above) :]), False
     return survey.spot_of(record.real), True
 
 
 def _gone_or_recorded(
-    survey: Survey, record: EditedRecord, base_roots: Mapping[str, Pinned | None]
+    survey: Survey,
+    record: EditedRecord,
+    base_roots: Mapping[str, Pinned | None],
+    current: Generation | None,
 ) -> tuple[Spot, bool] | None:
-    """`_recorded`; None where not even the folder is there any more."""
+    """`_recorded`, a link that was put there since followed; None where not even the folder is there any
+    more."""
     try:
-        return _recorded(survey, record, base_roots)
+        spot, linked = _recorded(survey, record, base_roots, current)
     except FileNotFoundError:
         return None
+    spot, led = followed(survey, spot)
+    return spot, linked or led
 
 
 def _bystanders(survey: Survey, full: str) -> list[tuple[Generation, EditedRecord]]:

@@ -128,12 +128,18 @@ def _moved(store: Store, generation: Generation, roots: Mapping[str, str]) -> di
         now = roots.get(name)
         if now is None:
             continue
-        real = now
-        with contextlib.suppress(OSError):
-            real = store.fs.real_path(now)
-        if real.rstrip("/") != recorded.real.rstrip("/"):
+        real, installed = _led_to(store, now), _led_to(store, recorded.real)
+        if installed != recorded.real.rstrip("/"):  # put behind a link since: followed, as by an apply
+            installed = _led_to(store, recorded.given)
+        if real != installed:
             found[name] = real
     return found
+
+
+def _led_to(store: Store, path: str) -> str:
+    with contextlib.suppress(OSError):
+        path = store.fs.real_path(path)
+    return path.rstrip("/")
 
 
 def _file(store: Store, ground: Ground, generation: Generation, record: FileRecord) -> PathState:
@@ -199,11 +205,10 @@ def _entries(store: Store, ground: Ground, generation: Generation, record: Edite
 
 
 def _edited_bytes(ground: Ground, record: EditedRecord) -> bytes | None:
-    """The bytes of a shared file. A file that the user keeps by hand may be a link: it is only read."""
+    """The bytes of a shared file, or of what it is a link to by now: it is only read."""
     path = record.real
-    if record.by_hand:
-        with contextlib.suppress(FileNotFoundError):
-            path = ground.fs.real_path(path)
+    with contextlib.suppress(FileNotFoundError):
+        path = ground.fs.real_path(path)
     folder, _, name = path.rpartition("/")
     try:
         return ground.read(ground.add(folder or "/"), name)

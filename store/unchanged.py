@@ -1,8 +1,9 @@
 """The short way to "nothing to do": a note of what everything looked like when it was last seen in order.
 
-`<state>/unchanged/<key>.json` holds what was asked for (digests) and, for every file that was in order then,
-its mode, size, times and inode. While all of that is the same nothing was written since, and a verb may end
-before it has loaded anything. This module is loaded at each start, so it needs nothing but os and json.
+`<state>/unchanged/<key>.json` holds what was asked for (digests); for every file that was in order then, its
+mode, size, times and inode; and for every root, and the folder that it is in, which folder or link that was.
+While all of that is the same nothing was written since, and a verb may end before it has loaded anything.
+This module is loaded at each start, so it needs nothing but os, stat and json.
 
 A file that is written twice within one tick of its file system's clock looks the same after both. So where a
 file was younger than two such ticks when the note was made, the note has the digest of its bytes as well, and
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,16 +45,25 @@ def is_unchanged(state: str, key: str, asked: dict[str, str]) -> bool:
                 return False
             if row[4] >= limit and _digest(row[0]) != row[6]:
                 return False
+        if any(_place(row[0]) != row for row in note["places"]):
+            return False
         return not any(_there(path) for path in note["absent"])
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         return False
 
 
 def note_unchanged(
-    fs: FileSystem, state: str, key: str, asked: dict[str, str], paths: list[str], absent: list[str]
+    fs: FileSystem,
+    state: str,
+    key: str,
+    asked: dict[str, str],
+    paths: list[str],
+    absent: list[str],
+    places: list[str],
 ) -> bool:
     """Note that everything is in order now. `paths` are full paths of files that are there, `absent` of files
-    that must not appear. Where many files are young, waits up to a tenth of a second until they are older.
+    that must not appear, `places` of folders that must not become links, nor lead elsewhere. Where many files
+    are young, waits up to a tenth of a second until they are older.
 
         False where no note was made (a file is missing, or is written to all the time). Raises `OSError`.
     """
@@ -66,6 +77,7 @@ def note_unchanged(
         at = os.lstat(f"{folder}/{key}.clock").st_mtime_ns
         try:
             rows = [_row(path) for path in dict.fromkeys(paths)]
+            stand = [_place(path) for path in dict.fromkeys(places)]
         except FileNotFoundError:
             return False
         young = [row for row in rows if int(row[4]) >= at - _TICKS]
@@ -79,14 +91,21 @@ def note_unchanged(
         if _row(str(row[0])) != row:
             return False
         row.append(digest)
-    note = {"version": NOTE_VERSION, "asked": asked, "at": at, "files": rows, "absent": absent}
+    note = {
+        "version": NOTE_VERSION,
+        "asked": asked,
+        "at": at,
+        "files": rows,
+        "absent": absent,
+        "places": stand,
+    }
     write_whole(fs, folder, f"{key}.json", json.dumps(note, separators=(",", ":")).encode(), flush=False)
     return True
 
 
-def watched(state: str, generation: Generation) -> tuple[list[str], list[str]]:
-    """What a note about a target must look at: full paths of the files that are there, and of those that
-    would change what is done if they appeared."""
+def watched(state: str, generation: Generation) -> tuple[list[str], list[str], list[str]]:
+    """What a note about a target must look at: full paths of the files that are there, of those that would
+    change what is done if they appeared, and of the roots and the folders around them."""
     paths = [f"{state}/targets/{generation.slug}/current"]
     absent: list[str] = []
     for file in generation.files:
@@ -96,7 +115,9 @@ def watched(state: str, generation: Generation) -> tuple[list[str], list[str]]:
             asked_for = generation.real_path(edited.root, edited.path)
             paths.append(edited.real)
             (paths if _there(asked_for) else absent).append(asked_for)
-    return paths, [path for path in absent if not _there(path)]
+    roots = [root.given.rstrip("/") for root in generation.roots.values()]
+    places = [place for root in roots for place in (root, os.path.dirname(root)) if place]
+    return paths, [path for path in absent if not _there(path)], places
 
 
 def _row(path: str) -> list[str | int]:
@@ -109,6 +130,13 @@ def _row(path: str) -> list[str | int]:
         status.st_ctime_ns,
         status.st_ino,
     ]
+
+
+def _place(path: str) -> list[str | int]:
+    """Which folder or link it is, whatever comes and goes in it."""
+    status = os.lstat(path)
+    changed = status.st_ctime_ns if stat.S_ISLNK(status.st_mode) else 0
+    return [path, stat.S_IFMT(status.st_mode), status.st_dev, status.st_ino, changed]
 
 
 def _digest(path: str) -> str:

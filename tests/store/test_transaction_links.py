@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from gsdlock.store.choices import PreflightError
+from gsdlock.store.states import State, inspect
+from gsdlock.store.wanted import wanted_from_generation
 
 from .settings_file import MINE, hook, ops, server, settings
 
@@ -92,3 +94,37 @@ def test_a_link_put_in_place_of_the_file_is_followed_with_our_entries(world: Any
     world.apply(None)
     assert (world.home / "dotfiles/settings.json").read_text() == MINE
     assert path.is_symlink()
+
+
+@pytest.mark.parametrize("what", ["file", "root", "folder around it"])
+@pytest.mark.parametrize("between", ["nothing", "apply", "repair"])
+def test_what_is_put_behind_a_link_is_followed_by_every_verb(world: Any, what: str, between: str) -> None:
+    """Dotfiles managers do that. Nobody calls it damaged or moved, and it can be left as it was entered."""
+    path = settings(world)
+    wanted = world.wanted({"a.md": "A"}, [hook("greet.sh")], root=world.root)
+    world.apply(wanted)
+    moved = {"file": path, "root": world.root}.get(what, world.home)
+    elsewhere = moved.with_name(f"{moved.name}-elsewhere")
+    moved.rename(elsewhere)
+    moved.symlink_to(elsewhere.name)
+    if between == "apply":
+        world.apply(wanted)
+    elif between == "repair":
+        world.apply(wanted_from_generation(world.current()), ours=["*"])
+    state = inspect(world.store, world.current(), {"config": str(world.root)})
+    assert (state.moved, state.differs) == ({}, False)
+    assert [entry.state for entry in state.entries] == [State.PRESENT]
+    world.apply(None)
+    assert path.read_text() == MINE
+    assert not (world.root / "a.md").exists()
+    assert moved.is_symlink()
+
+
+def test_a_link_put_in_place_of_the_file_that_leads_to_nobodys_file_is_not_followed(world: Any) -> None:
+    path = settings(world)
+    world.apply(world.wanted({}, [hook("greet.sh")]))
+    path.unlink()
+    path.symlink_to("nowhere")
+    assert world.problems(None) == ["E-EDIT-KIND"]
+    (entry,) = inspect(world.store, world.current()).entries
+    assert entry.state is State.UNREADABLE

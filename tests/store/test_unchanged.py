@@ -33,9 +33,9 @@ def noted(world: Any) -> Any:
 
 
 def note(world: Any) -> bool:
-    paths, absent = watched(str(world.state), world.current())
+    paths, absent, places = watched(str(world.state), world.current())
     absent.append(str(world.root / "settings.jsonc"))
-    return note_unchanged(RealFileSystem(), str(world.state), "key", ASKED, paths, absent)
+    return note_unchanged(RealFileSystem(), str(world.state), "key", ASKED, paths, absent, places)
 
 
 def unchanged(world: Any, asked: dict[str, str] | None = None, key: str = "key") -> bool:
@@ -59,6 +59,12 @@ def replaced_by_an_equal_one(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
+def behind_a_link(path: Path) -> None:
+    elsewhere = path.with_name(f"{path.name}-elsewhere")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere.name)
+
+
 @pytest.mark.parametrize(
     "do",
     [
@@ -74,6 +80,9 @@ def replaced_by_an_equal_one(path: Path) -> None:
         lambda w: w.apply(w.wanted({"a.md": "B"})),
         lambda w: (w.state / "transactions/0123").mkdir(),
         lambda w: w.root.rename(w.home / "elsewhere"),
+        lambda w: behind_a_link(w.root / "settings.json"),
+        lambda w: behind_a_link(w.root),
+        lambda w: behind_a_link(w.home),
     ],
 )
 def test_whatever_is_written_is_noticed(noted: Any, do: Callable[[Any], Any]) -> None:
@@ -122,7 +131,7 @@ def test_many_files_written_right_before_the_note_are_waited_for(noted: Any) -> 
     for path in paths:
         path.write_text("A")
     watched = [str(path) for path in paths]
-    assert note_unchanged(RealFileSystem(), str(noted.state), "key", ASKED, watched, [])
+    assert note_unchanged(RealFileSystem(), str(noted.state), "key", ASKED, watched, [], [])
     assert unchanged(noted)
     paths[50].write_text("B")
     assert not unchanged(noted)
