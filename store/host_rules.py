@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,11 +19,12 @@ _INDEX = r"/\d+(?=/|$)"
 
 
 class HostFile(Struct, frozen=True):
-    """A `Validator`: the rules of one file of a host. `place` is where the host is told of MCP servers."""
+    """A `Validator`: the rules of one file of a host. `place` is where the host is told of MCP servers;
+    `read` gives what a file says to the host, as plain data."""
 
     rules: tuple[FileRule, ...]
     place: McpPlace | None
-    editor: Editor
+    read: Callable[[bytes], Any]
 
     def __call__(self, before: bytes | None, after: bytes) -> list[Objection]:
         """See `Validator`. What was wrong before is nobody's fault here, wherever in its array it stands now.
@@ -41,7 +43,7 @@ class HostFile(Struct, frozen=True):
     def _found(self, data: bytes) -> Iterator[Objection]:
         from ..capabilities.host_files import file_faults
 
-        for fault in file_faults(self.rules, self.place, data, self.editor.read(data)):
+        for fault in file_faults(self.rules, self.place, data, self.read(data)):
             yield Objection(fault.pointer, fault.message)
 
 
@@ -60,8 +62,17 @@ def host_validators(
         place = runtime.mcp.get(scope)
         if rules:
             here = place if place is not None and key == f"{place.root.value}:{place.file}" else None
-            found[key] = HostFile(rules, here, editors(format_))
+            found[key] = HostFile(rules, here, _reading(editors(format_), format_))
     return found
+
+
+def _reading(editor: Editor, format_: EditFormat) -> Callable[[bytes], Any]:
+    """How a host reads: the entries of ours never go by merge keys, but what a host is told does."""
+    if format_ is not EditFormat.YAML:
+        return editor.read
+    from .edits.yaml_tree import with_merged
+
+    return lambda data: with_merged(editor.read(data))
 
 
 def _unplaced(objection: Objection) -> Objection:

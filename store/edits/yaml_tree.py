@@ -19,6 +19,7 @@ from .types import EditFault
 
 _TAG = "tag:yaml.org,2002:"
 _STR, _NULL, _MAP, _SEQ = _TAG + "str", _TAG + "null", _TAG + "map", _TAG + "seq"
+_MERGE = _TAG + "merge"
 
 
 class Kind(Enum):
@@ -215,6 +216,35 @@ def key_of(node: Node) -> Any:
     if node.kind is Kind.SCALAR and node.tag == _STR:
         return node.text
     return Opaque(node.tag, (node.text, *map(key_of, node.children)))
+
+
+def with_merged(meaning: Any) -> Any:
+    """A meaning with the members that merge keys (`<<: *base`) bring in their mappings, as readers of YAML
+    1.1 have it: a key of the mapping itself wins, then that of the first mapping named. What is referred to
+    often is gone through once. Raises `EditFault` (syntax) where it is nested too deep.
+    """
+    done: dict[int, Any] = {}
+
+    def merged(value: Any) -> Any:
+        if not isinstance(value, (dict, list)):
+            return value
+        if id(value) not in done:
+            done[id(value)] = [merged(item) for item in value] if isinstance(value, list) else members(value)
+        return done[id(value)]
+
+    def members(value: dict[Any, Any]) -> dict[Any, Any]:
+        own = {key: merged(item) for key, item in value.items()}
+        found: dict[Any, Any] = {}
+        for key in [key for key in own if isinstance(key, Opaque) and key.tag == _MERGE]:
+            bases = own.pop(key)
+            for base in reversed(bases if isinstance(bases, list) else [bases]):
+                found |= base if isinstance(base, dict) else {}
+        return {**found, **own}
+
+    try:
+        return merged(meaning)
+    except RecursionError as error:
+        raise EditFault("syntax", "collections are nested too deep") from error
 
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*")

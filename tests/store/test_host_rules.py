@@ -146,3 +146,21 @@ def test_a_file_that_changes_meanwhile_is_merged_again_in_the_same_way(world: An
 
     world.using(Meddling(RealFileSystem())).apply(change(world, "codex", leave=True))
     assert path.read_text() == '# mine\n\n[projects."/p"]\ntrust_level = "trusted"\nmore = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("base: &b\n  command: npx\nmcp_servers:\n  docs:\n    <<: *b\n    args: [x]\n", []),
+        ("all: &a\n  docs: {command: npx}\nmcp_servers:\n  <<: *a\n", []),
+        ("a: &a {x: 1}\nb: &b {command: npx}\nmcp_servers:\n  docs:\n    <<: [*a, *b]\n", []),
+        ("a: &a {hooks: {Stop: []}}\n<<: *a\n", []),
+        ("a: &a {command: 1}\nmcp_servers:\n  docs: {<<: *a, command: npx}\n", []),
+        ("a: &a {command: 1}\nmcp_servers:\n  docs:\n    <<: *a\n", ["/mcp_servers/docs/command"]),
+        ('mcp_servers:\n  docs:\n    "<<": {command: npx}\n', ["/mcp_servers/docs"]),
+    ],
+)
+def test_what_a_yaml_file_says_by_merge_keys_counts(text: str, told: list[str]) -> None:
+    key = "config:config.yaml"
+    rules = host_validators(load_builtin().runtime("hermes"), "global", {key: EditFormat.YAML}, editor)
+    assert [objection.at for objection in rules[key](None, text.encode())] == told

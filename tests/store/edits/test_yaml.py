@@ -9,6 +9,7 @@ import yaml
 from gsdlock.lockfiles.model import EditFormat, EditOp
 from gsdlock.store.edits import editor
 from gsdlock.store.edits.types import Change, Edited, EditFault, Entry
+from gsdlock.store.edits.yaml_tree import with_merged
 
 YAML = editor(EditFormat.YAML)
 ENSURE, APPEND, SET = EditOp.ENSURE, EditOp.APPEND_UNIQUE, EditOp.SET_IF_ABSENT
@@ -282,3 +283,25 @@ def test_comments_inside_our_entry_stay_where_it_stood() -> None:
     text = edited.data.decode().replace("  command: greet", "  # slow here\n      command: greet # really")
     left = YAML.take(text.encode(), edited.entries)
     assert left == b"hooks:\n  pre:\n    - command: mine\n    # slow here\n    # really\nx: 1\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\n",
+        "a: &a {x: 1}\nb: &b {x: 2, z: 3}\nc:\n  <<: [*a, *b]\n  w: 4\n",
+        "a: &a {x: 1}\nb: &b {<<: *a, y: 2}\nc: [{<<: *b, x: 5}, *b]\n",
+        "<<: {a: {b: 1}}\nc: []\n",
+        'a: {"<<": {x: 1}}\n',
+    ],
+)
+def test_merge_keys_are_read_as_other_readers_do(text: str) -> None:
+    assert with_merged(YAML.read(text.encode())) == yaml.safe_load(text)
+
+
+def test_what_is_merged_again_and_again_is_gone_through_once() -> None:
+    lines = [
+        "a0: &a0 {x: 1}",
+        *(f"a{n}: &a{n} {{<<: *a{n - 1}, l: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 60)),
+    ]
+    assert with_merged(YAML.read("\n".join(lines).encode()))["a59"]["x"] == 1
