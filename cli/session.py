@@ -75,7 +75,10 @@ class Session:
         data = read_file(path)
         if data is None:
             raise input_error(
-                "E-MANIFEST-MISSING", f"there is no {path}", "Make one with gsdlock init.", where=path
+                "E-MANIFEST-MISSING",
+                f"there is no {path}",
+                "Name one that there is, or make it: gsdlock init with the same --manifest.",
+                where=path,
             )
         return read_manifest(data, path, self.environment)
 

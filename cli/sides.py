@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from ..capabilities.errors import GsdlockError
     from ..lockfiles.model import Lock, LockedPack, Target
     from .session import Session
 
@@ -65,20 +66,47 @@ def _of_lock(session: Session, lock: Lock) -> Side:
 
 
 def _present(lock: Lock | None, path: str) -> Lock:
-    from ..capabilities.errors import input_error
-
     if lock is None:
-        raise input_error("E-LOCK-MISSING", f"there is no {path}", "Make it: gsdlock resolve.", where=path)
+        raise lock_missing(path, ours=True)
     return lock
 
 
+def lock_missing(path: str, *, ours: bool) -> GsdlockError:
+    """There is no lock at `path`; `resolve` makes it only where that is `ours`, the lock of the manifest."""
+    from ..capabilities.errors import input_error
+
+    fix = "Make it: gsdlock resolve." if ours else "Name a lock that there is."
+    return input_error("E-LOCK-MISSING", f"there is no {path}", fix, where=path)
+
+
 def _from_path(session: Session, name: str) -> Lock:
-    from ..lockfiles.read import read_lock
     from .session import read_file
 
-    path = os.path.join(session.environment.cwd, name)
+    path = os.path.normpath(os.path.join(session.environment.cwd, name))
+    if path == _path_of_ours(session):
+        return _present(session.lock(), path)
     data = read_file(path)
-    return _present(None if data is None else read_lock(data, path), path)
+    if data is None:
+        raise lock_missing(path, ours=False)
+    return _other(data, path)
+
+
+def _path_of_ours(session: Session) -> str:
+    """Where the lock of the manifest lies; empty where there is no manifest."""
+    return session.lock_path if session.manifest_path or session.options.lock else ""
+
+
+def _other(data: bytes, where: str) -> Lock:
+    """A lock that is not the manifest's: no `resolve` makes it again. Raises `GsdlockError` E-LOCK-…."""
+    from ..capabilities.errors import GsdlockError
+    from ..lockfiles.read import read_lock
+
+    try:
+        return read_lock(data, where)
+    except GsdlockError as fault:
+        if fault.code != "E-LOCK-VERSION-NEWER":
+            fault.fix = "It cannot be compared as it is: name another lock, or another revision."
+        raise
 
 
 def _generation(session: Session, name: str) -> dict[str, Target]:
@@ -108,7 +136,6 @@ def _generation(session: Session, name: str) -> dict[str, Target]:
 
 def _from_git(session: Session, name: str) -> Lock:
     from ..capabilities.errors import input_error, missing, shown
-    from ..lockfiles.read import read_lock
     from ..resolver.sources.process import SystemProcesses
 
     _, revision, path = [*name.split(":", 2), "", ""][:3]
@@ -136,4 +163,4 @@ def _from_git(session: Session, name: str) -> Lock:
             "Check revision and path with git log.",
             details=[shown(line, 200) for line in done.err.decode("utf-8", "replace").splitlines()[:3]],
         )
-    return read_lock(done.out, name)
+    return _other(done.out, name)

@@ -27,10 +27,10 @@ def signed_thing(session: Session, place: str | None) -> Signed:
 
     Raises `GsdlockError`: E-LOCK-MISSING, E-LOCK-…, E-PACK-… for what a folder may not hold.
     """
-    from ..capabilities.errors import input_error
     from ..lockfiles.read import read_lock
     from ..resolver.sources.signatures import folder_message, lock_message
     from .session import read_file
+    from .sides import lock_missing
 
     path = session.lock_path if place is None else os.path.join(session.environment.cwd, place)
     path = os.path.normpath(path)
@@ -38,7 +38,7 @@ def signed_thing(session: Session, place: str | None) -> Signed:
         return Signed(path, folder_message(_tree(path)), f"{path}.sig")
     data = read_file(path)
     if data is None:
-        raise input_error("E-LOCK-MISSING", f"there is no {path}", "Make it: gsdlock resolve.", where=path)
+        raise lock_missing(path, ours=place is None)
     read_lock(data, path)  # only a lock is signed as one
     return Signed(path, lock_message(data), f"{path}.sig")
 

@@ -25,7 +25,7 @@ from .model import (
     Placement,
     Target,
 )
-from .versions import check_version, conflict_line
+from .versions import LOCK_AGAIN, check_version, conflict_line
 
 _KEY = re.compile(rf"{ROOT}:(.+)", re.DOTALL)
 _MOST_BYTES = 64 * 1024 * 1024
@@ -40,12 +40,12 @@ def read_lock(data: bytes, where: str) -> Lock:
     import tomllib
 
     if len(data) > _MOST_BYTES:
-        raise input_error("E-LOCK-INVALID", f"{where} is larger than 64 MiB", _AGAIN, where=where)
+        raise input_error("E-LOCK-INVALID", f"{where} is larger than 64 MiB", LOCK_AGAIN, where=where)
     try:
         text = data.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as fault:
         raise input_error(
-            "E-LOCK-SYNTAX", f"{where} is not UTF-8 at byte {fault.start}", _AGAIN, where=where
+            "E-LOCK-SYNTAX", f"{where} is not UTF-8 at byte {fault.start}", LOCK_AGAIN, where=where
         ) from None
     line = conflict_line(text)
     if line:
@@ -60,7 +60,9 @@ def read_lock(data: bytes, where: str) -> Lock:
     try:
         document = read_toml(rest)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as fault:
-        raise input_error("E-LOCK-SYNTAX", f"{where} does not parse: {fault}", _AGAIN, where=where) from None
+        raise input_error(
+            "E-LOCK-SYNTAX", f"{where} does not parse: {fault}", LOCK_AGAIN, where=where
+        ) from None
     faults: list[str] = []
     top = Table(document, "", faults)
     top.raw("lock-version")
@@ -83,19 +85,23 @@ def read_lock(data: bytes, where: str) -> Lock:
         faults.extend(f"{what} {n} stands twice" for n in sorted({n for n in names if names.count(n) > 1}))
     if faults:
         raise input_error(
-            "E-LOCK-INVALID", f"{where} is not a lock that gsdlock wrote", _AGAIN, where=where, details=faults
+            "E-LOCK-INVALID",
+            f"{where} is not a lock that gsdlock wrote",
+            LOCK_AGAIN,
+            where=where,
+            details=faults,
         )
     lock = Lock(packs, capabilities, tuple(targets), overlays)
     wrong = [t.name for t, digest in zip(targets, claimed, strict=True) if t.digest != digest]
     if wrong or lock.plan != plan:
         what = f"target {', '.join(wrong)}" if wrong else "the plan"
         raise input_error(
-            "E-LOCK-DIGEST", f"{where}: the digest of {what} is not that of its content", _AGAIN, where=where
+            "E-LOCK-DIGEST",
+            f"{where}: the digest of {what} is not that of its content",
+            LOCK_AGAIN,
+            where=where,
         )
     return lock
-
-
-_AGAIN = "Restore it from version control, or make it again: gsdlock resolve."
 
 
 def _digest(table: Table, key: str) -> str:

@@ -8,6 +8,13 @@ from __future__ import annotations
 from ..capabilities.errors import GsdlockError, input_error, shown
 from .model import LOCK_VERSION
 
+LOCK_AGAIN = (
+    "Restore it from version control; or move it away and run gsdlock resolve, which then takes what the "
+    "manifest allows today."
+)
+"""What to do about a lock that cannot be read. `resolve` alone does not do: it keeps what the lock pins, so
+it reads it first, and never throws pins away unasked."""
+
 _SPELLINGS = ("lock-version", '"lock-version"', "'lock-version'")
 _MARKERS = ("<<<<<<<", ">>>>>>>", "|||||||", "=======")
 
@@ -64,4 +71,4 @@ def _is_whole(text: str) -> bool:
 
 
 def _bad(code: str, what: str, where: str) -> GsdlockError:
-    return input_error(code, what, "Make the lock again: gsdlock resolve.", where=where)
+    return input_error(code, what, LOCK_AGAIN, where=where)
