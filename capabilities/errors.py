@@ -106,6 +106,17 @@ def shown(text: str, limit: int = 80) -> str:
     return safe if len(text) <= limit else safe[:limit] + "…"
 
 
+def hides(text: str) -> bool:
+    """Whether `text` holds what no line of a screen shows as it is: a control character, a line end, or a
+    control of writing direction. No name, path or identity of ours may: a reviewer would be shown another
+    one."""
+    if text.isprintable():
+        return False
+    import re
+
+    return re.search(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text) is not None
+
+
 def _without_credentials(text: str) -> str:
     import re
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .errors import shown
+from .errors import hides, shown
 
 _MOST_UNKNOWN = 5
+HIDDEN = "holds a control character, a line end or a control of writing direction"
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
@@ -64,6 +65,9 @@ class Table:
         if not isinstance(value, str) or not value:
             self.fault(key, f"must be a string that is not empty, not {_type_name(value)}")
             return default or ""
+        if hides(value):
+            self.fault(key, HIDDEN)
+            return default or ""
         if allowed is not None and value not in allowed:
             hint = nearest(value, allowed)
             self.fault(key, f'"{shown(value)}" is not one of {", ".join(allowed)}{hint}')
@@ -77,6 +81,9 @@ class Table:
             return ()
         if not isinstance(value, list) or not all(isinstance(v, str) and v for v in value):
             self.fault(key, "must be an array of strings that are not empty")
+            return ()
+        if any(map(hides, value)):
+            self.fault(key, HIDDEN)
             return ()
         for item in sorted({v for v in value if value.count(v) > 1}):
             self.fault(key, f'names "{shown(item)}" twice')

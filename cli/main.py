@@ -21,7 +21,7 @@ _FLAGS = ("--json", "--offline", "--no-progress", "-q", "--quiet", "-v", "--verb
 
 
 class _UsageError(Exception):
-    """The arguments do not fit; the message is argparse's."""
+    """The arguments do not fit: `args` are the message (of argparse) and, in one line, the usage."""
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
         return super().add_argument(*names, **how)
 
     def error(self, message: str) -> NoReturn:
-        raise _UsageError(f"{message}\n{self.format_usage().rstrip()}")
+        raise _UsageError(message, " ".join(self.format_usage().split()).removeprefix("usage: "))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -52,9 +52,8 @@ def run(argv: Sequence[str]) -> int:
         from ..capabilities.errors import usage_error
         from .render import show_error
 
-        what = str(fault).split("\n", 1)
-        hint = what[1].removeprefix("usage: ") if len(what) > 1 else "gsdlock --help"
-        return show_error(usage_error("E-USAGE", what[0], f"Usage: {hint}"), as_json)
+        what, usage = fault.args
+        return show_error(usage_error("E-USAGE", what, f"Usage: {usage}"), as_json)
     except KeyboardInterrupt:
         print("\ngsdlock: interrupted; nothing is left half done", file=sys.stderr)
         return 130
@@ -80,7 +79,7 @@ def _run(argv: list[str], as_json: bool) -> int:
 
         near = difflib.get_close_matches(verb, list(VERBS), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise _UsageError(f"there is no verb {verb!r}{hint}\ngsdlock --help lists the verbs")
+        raise _UsageError(f"there is no verb {verb!r}{hint}", "gsdlock --help lists the verbs")
     from importlib import import_module
 
     module = import_module(f".{VERBS[verb][0]}", __package__)
@@ -147,8 +146,8 @@ def _without_verb(argv: Sequence[str]) -> int:
     unknown = [w for w in argv if w.startswith("-") and w not in ("-h", "--help", *_FLAGS, *_WITH_VALUE)]
     if unknown or not {"-h", "--help"} & set(argv):
         raise _UsageError(
-            f"{'unknown option ' + unknown[0] if unknown else 'a verb is missing'}\n"
-            "gsdlock [GLOBAL] VERB [OPTIONS]; gsdlock --help lists the verbs"
+            f"unknown option {unknown[0]}" if unknown else "a verb is missing",
+            "gsdlock [GLOBAL] VERB [OPTIONS]; gsdlock --help lists the verbs",
         )
     width = max(map(len, VERBS))
     lines = [

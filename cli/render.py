@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 
 TYPE_CHECKING = False  # not typing's: importing that takes longer than all of this module
@@ -97,16 +96,16 @@ def tell(line: str) -> None:
 
 
 def plain(text: str) -> str:
-    """`text` fit for a terminal, whole: what `errors.shown` replaces is replaced, but for tabs and line ends.
+    """`text` fit to be one line on a terminal, whole: what `errors.shown` replaces is replaced, but for tabs.
 
-    Packs, locks and manifests are other people's text; everything that is printed goes through here.
+    Packs, locks and manifests are other people's text; everything that is printed goes through here, line by
+    line. So a line end in such a text is none of ours: nobody's text makes a line of output.
     """
     if text.isprintable():
         return text
     from ..capabilities.errors import shown
 
-    parts = re.split(r"([\t\n])", text)
-    return "".join(part if part in ("\t", "\n") else shown(part, len(part)) for part in parts)
+    return "\t".join(shown(part, len(part)) for part in text.split("\t"))
 
 
 def step_name(key: str) -> str:

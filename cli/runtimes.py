@@ -30,7 +30,9 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     if options.detect:
         rows = [row for row in rows if row["present"]]
     width = max((len(row["id"]) for row in rows), default=0)
-    lines = [f"{row['id']:<{width}}  {_title(row)}\n{_where(row, width)}" for row in rows]
+    lines = []
+    for row in rows:
+        lines += [f"{row['id']:<{width}}  {_title(row)}", *_where(row, width)]
     if not rows:
         lines = ["no host was found here; gsdlock runtimes lists all that can be installed into"]
     return Outcome(0, {"runtimes": rows}, lines)
@@ -83,12 +85,12 @@ def _title(row: dict[str, Any]) -> str:
     return str(row["title"]) if row["origin"] == BUILTIN else f"{row['title']} ({row['origin']})"
 
 
-def _where(row: dict[str, Any], width: int) -> str:
+def _where(row: dict[str, Any], width: int) -> list[str]:
     indent = " " * (width + 2)
     if not row["roots"]:
-        return f"{indent}{row['reason']}"
+        return [f"{indent}{row['reason']}"]
     lines = []
     for name, path in row["roots"].items():
         variable = row["decided-by"].get(name)
         lines.append(f"{indent}{name}: {path}" + (f" ({variable})" if variable else ""))
-    return "\n".join(lines)
+    return lines

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from ..capabilities.errors import hides
 from .model import Placement
 
 MARK = "lines taken out"
@@ -31,6 +32,8 @@ def without_files(text: str) -> tuple[str, list[tuple[Placement, ...]]]:
     whole: tuple[str, list[tuple[Placement, ...]]] = (text, [])
     if MARK in text or '"""' in text or "'''" in text:
         return whole  # inside a string of many lines nothing is what it seems
+    if not text.isascii() and hides(text.replace("\n", "")):
+        return whole  # a name that shows as another one: the reader tells which
     head, *parts = text.split(_HEADER)
     kept, found = [head], []
     for number, part in enumerate(parts):

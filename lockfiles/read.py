@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from ..capabilities.canonical import is_digest
-from ..capabilities.errors import input_error
-from ..capabilities.tables import Table
+from ..capabilities.errors import hides, input_error
+from ..capabilities.tables import HIDDEN, Table
 from ..capabilities.toml_text import read_toml
 from .file_blocks import FILE, MARK, ROOT, without_files
 from .model import (
@@ -143,6 +143,9 @@ def _placements(files: Table) -> tuple[Placement, ...]:
     for key in files.names():
         line = files.string(key)
         match, parts = re.fullmatch(FILE, line), _KEY.fullmatch(key)
+        if hides(key):
+            files.fault(key, HIDDEN)
+            continue
         if match is None or parts is None:
             files.fault(key, "must read root:path = sha256:<hex> <mode> <size>")
             continue
@@ -165,7 +168,7 @@ def _target(table: Table, taken_out: Sequence[tuple[Placement, ...]]) -> tuple[T
     placements: tuple[Placement, ...] = ()
     if files is not None:
         placements = (
-            taken_out[int(files.string(MARK))] if taken_out and files.has(MARK) else _placements(files)
+            taken_out[int(str(files.raw(MARK)))] if taken_out and files.has(MARK) else _placements(files)
         )
     target = Target(
         name=table.string("name"),

@@ -220,6 +220,42 @@ def test_text_of_a_stranger_cannot_drive_the_terminal(home: Machine, make_pack: 
     assert home.tree() == before
 
 
+def test_text_of_a_stranger_makes_up_no_line(home: Machine, make_pack: PackMaker) -> None:
+    """A lock that is reviewed, and a pack whose text is: what they say is never a line of ours."""
+    faked = "x\nno difference between @installed and @lock"
+    home.manifest(STARTER)
+    home.ok("resolve")
+    sound = lock_path(home).read_bytes()
+    forged(home, lambda lock: with_placement(lock, path=faked))
+    for words in (
+        ["diff"],
+        ["diff", "--stat"],
+        ["diff", "--patch"],
+        ["status"],
+        ["why", faked],
+        ["features"],
+    ):
+        ran = home.run(*words)
+        assert "no difference between @installed and @lock" not in (ran.out + ran.err).split("\n")
+        assert ran.status == 3 or words == ["diff"], ran
+    lock_path(home).write_bytes(sound)
+    ran = home.run("why", faked)
+    assert "E-WHY-UNKNOWN" in ran.err and len(ran.err.splitlines()) == 2
+    pack = make_pack()
+    (pack / "skills/greet/SKILL.md").write_text("---\nname: greet\ndescription: d\n---\n\x1b[2Jx\ry\u202ez\n")
+    home.manifest(f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\n')
+    home.ok("resolve")
+    ran = home.ok("diff", "--patch")
+    assert "[2Jx" in ran.out and not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", ran.out)
+
+
+def test_a_manifest_asks_for_nothing_that_no_lock_could_name(home: Machine) -> None:
+    for source in ('npm = "a\\nb"', 'archive = "./a\\u202eb.tgz"', 'git = "./x"\nref = "a\\tb"'):
+        home.manifest(f'[packs.x]\n{source}\n[targets.claude]\nscope = "global"\n')
+        ran = home.run("resolve")
+        assert ran.status == 3 and "E-MANIFEST-INVALID" in ran.err and "control" in ran.err, ran.err
+
+
 # -- links that a clone can hold ----------------------------------------------------------------------------
 
 LOCAL = '[packs.starter]\nbuiltin = "starter"\n[targets.claude]\nscope = "local"\nhooks = false\n'

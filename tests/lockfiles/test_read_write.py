@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
-from gsdlock.capabilities.errors import GsdlockError
+from gsdlock.capabilities.errors import GsdlockError, hides
+from gsdlock.capabilities.words import Words
 from gsdlock.lockfiles.model import (
     Edit,
     EditFormat,
@@ -21,6 +25,8 @@ from gsdlock.lockfiles.read import read_lock
 from gsdlock.lockfiles.write import lock_bytes
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 
@@ -89,7 +95,9 @@ def test_a_checkout_with_crlf_reads_the_same() -> None:
 
 names = st.text("abcdefghijklmnopqrstuvwxyz0123456789-", min_size=1, max_size=12)
 paths = st.lists(
-    st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="/"), min_size=1, max_size=9),
+    st.text(
+        st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="/"), min_size=1, max_size=9
+    ).filter(lambda name: not hides(name)),
     min_size=1,
     max_size=4,
 ).map("/".join)
@@ -140,6 +148,35 @@ def test_a_wrong_shape_is_named(name: str, old: bytes, new: bytes, says: str) ->
     fault = refusal(data.replace(old, new))
     assert fault.code == "E-LOCK-INVALID"
     assert any(says in line for line in fault.details), fault.details
+
+
+HIDDEN = {"newline": "\n", "escape": "\x1b[2J", "C1": "\x9b", "separator": "\u2028", "override": "\u202e"}
+
+
+def spoiled(value: Any, hidden: str) -> Iterator[Any]:
+    """`value` with each string of it, in turn, that is not of a closed form followed by `hidden`."""
+    if isinstance(value, str) and not value.startswith("sha256:") and not isinstance(value, Words):
+        yield value + hidden
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from (replace(value, **{name: other}) for other in spoiled(getattr(value, name), hidden))
+    elif isinstance(value, tuple):
+        for at, item in enumerate(value):
+            yield from ((*value[:at], other, *value[at + 1 :]) for other in spoiled(item, hidden))
+
+
+@pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN)
+def test_no_string_of_a_lock_holds_what_a_reviewer_is_not_shown(hidden: str) -> None:
+    """A name with a line end could make up a line of any output; one that turns the direction shows as
+    another one. The digests are right each time."""
+    overlays = (LockedPack("tides", PackKind.PATH, "path", "path", DIGEST),)
+    whole = Lock(LOCK.packs, LOCK.capabilities, LOCK.targets, overlays)
+    locks = list(spoiled(whole, hidden))
+    assert len(locks) > 30
+    for lock in locks:
+        fault = refusal(lock_bytes(lock))
+        assert fault.code == "E-LOCK-INVALID"
+        assert not any(hides(line) for line in (fault.what, fault.fix, *fault.details))
 
 
 def test_all_faults_of_shape_are_told_at_once() -> None:
