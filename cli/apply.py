@@ -263,15 +263,14 @@ def fetch_again(session: Session, lock: Lock, why: str) -> None:
 
 def forget_damaged(session: Session, lock: Lock) -> None:
     """Remove from the store what the lock names and is damaged, so that it is missed, and fetched again."""
-    import json
-
+    from ..resolver.sources.tree import stored_listing
     from ..store.collect import lock_digests
 
     blobs = session.blobs
     digests = lock_digests(lock) | {pack.tree for pack in lock.packs}
     for pack in lock.packs:
         if blobs.sound(pack.tree):
-            digests |= {row[0] for row in json.loads(blobs.get(pack.tree))["files"].values()}
+            digests |= {file.digest for file in (stored_listing(pack.tree, blobs) or {}).values()}
     for digest in sorted(digests):
         if blobs.has(digest) and not blobs.sound(digest):
             blobs.remove(digest)

@@ -97,12 +97,15 @@ def describe_entry(session: Session, entry: EntryChange) -> str:
     import json
 
     from ..capabilities.errors import GsdlockError, shown
+    from ..store.blobs import named_value
 
     edit = entry.after or entry.before
     assert edit is not None
     try:
-        value = json.loads(session.blobs.get(edit.value))
-    except GsdlockError:
+        value = named_value(session.blobs.get, edit.value, "the value of an entry")
+    except GsdlockError as fault:
+        if fault.code == "E-LOCK-INVALID":
+            raise
         return f"{edit.op.value} {edit.value} (its content is not in the store)"
     text = json.dumps(value, ensure_ascii=False)
     return f"{edit.op.value} {shown(text, 200)}"

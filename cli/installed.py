@@ -162,8 +162,17 @@ def origins_of(blobs: Blobs, target: Target) -> tuple[dict[str, Origin], tuple[L
     """Why each file and entry of a target is there (keys as in `lockfiles.model.origins_data`), and the
     packs that it was made from.
 
-    Raises `GsdlockError` E-BLOB-….
+    Raises `GsdlockError` E-BLOB-…, E-LOCK-INVALID.
     """
-    from ..lockfiles.model import origins_from_data
+    from msgspec import ValidationError, convert
 
-    return origins_from_data(json.loads(blobs.get(target.origins)))
+    from ..lockfiles.model import origins_from_data
+    from ..store.blobs import named_value, wrong_kind
+
+    what = f"the origins of target {target.name}"
+    data = named_value(blobs.get, target.origins, what)
+    try:
+        rows = convert(data, dict[str, dict[str, list[str]] | list[list[str]]])
+        return origins_from_data(rows)
+    except (ValidationError, ValueError, TypeError, KeyError, AttributeError):
+        raise wrong_kind(target.origins, what) from None

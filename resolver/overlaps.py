@@ -6,7 +6,6 @@ that is refused before a lock is written; an apply refuses it once more, on the 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
@@ -18,6 +17,7 @@ from ..capabilities.model import Runtime
 from ..capabilities.vocabulary import HomeKind, Root, Scope
 from ..lockfiles.model import EditOp, Placement, Target
 from ..lockfiles.placeholders import Fillings, PlaceholderError, fill_bytes, fill_pointer, fill_value
+from ..store.blobs import named_value
 from .concerns import Concern, ConcernCode, Place, listing, some
 from .located import Located
 
@@ -97,7 +97,7 @@ class _Content:
             if edit.op not in (EditOp.ENSURE, EditOp.BLOCK) or edit.root not in self.place.roots:
                 continue
             path = real(f"{self.place.roots[edit.root].rstrip('/')}/{edit.path}")
-            value = json.loads(self._blobs.get(edit.value))
+            value = named_value(self._blobs.get, edit.value, "the value of an entry")
             try:
                 at = fill_pointer(edit.at, self._fillings)
                 found[path, at] = canonical_json(fill_value(value, self._fillings))

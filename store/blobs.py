@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from ..capabilities.canonical import SHA256_PREFIX, is_digest, sha256_digest
-from ..capabilities.errors import GsdlockError, missing, shown
+from ..capabilities.canonical import SHA256_PREFIX, canonical_json, is_digest, sha256_digest
+from ..capabilities.errors import GsdlockError, input_error, missing, shown
+from ..lockfiles.versions import LOCK_AGAIN
 from .faults import io_at
 from .filesystem import FLUSH_ONE_BY_ONE, FileSystem, is_regular, open_private, reason
 
@@ -191,3 +193,26 @@ class Blobs:
             yield handle
         finally:
             self._fs.close(handle)
+
+
+def named_value(get: Callable[[str], bytes], digest: str, what: str) -> Any:
+    """The JSON data that a lock names by its digest, as `what`; `get` gives the bytes of a digest.
+
+    A lock that somebody wrote may name any blob, also one that a hostile pack brought; so what is not the
+    canonical form that we keep is refused. Raises E-BLOB-…, E-LOCK-INVALID (status 3).
+    """
+    import json
+
+    data = get(digest)
+    try:
+        value = json.loads(data)
+        if canonical_json(value) == data:
+            return value
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise wrong_kind(digest, what)
+
+
+def wrong_kind(digest: str, what: str) -> GsdlockError:
+    """A lock names a blob as `what`, and it is none."""
+    return input_error("E-LOCK-INVALID", f"the lock names {digest} as {what}, and that is none", LOCK_AGAIN)

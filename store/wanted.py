@@ -3,7 +3,6 @@ machine, ready to be compared with the disk. Made from a lock (apply) or from a 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from ..capabilities.canonical import canonical_json
 from ..capabilities.errors import GsdlockError, missing, shown
 from ..lockfiles.model import EditFormat, Target, target_bytes
 from ..lockfiles.placeholders import Fillings, PlaceholderError, fill_bytes, fill_pointer, fill_value
-from .blobs import Blobs
+from .blobs import Blobs, named_value
 from .edits.types import Change
 from .records import Generation
 
@@ -141,7 +140,7 @@ def wanted_from_lock(
     fillings = Fillings({**roots, **tool_bases}, home)
     edits: dict[tuple[str, EditFormat], WantedEdit] = {}
     for edit in target.edits:
-        value = json.loads(blobs.get(edit.value))
+        value = named_value(blobs.get, edit.value, "the value of an entry")
         at = edit.at
         if edit.fill:
             at, value = _filled_change(at, value, fillings, edit.key)

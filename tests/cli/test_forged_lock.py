@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gsdlock.lockfiles.model import Lock, Target
@@ -149,3 +150,57 @@ def test_what_was_made_of_a_folder_in_place_of_a_pack_proves_nothing(
     machine.ok("apply", "--allow", "high")
     assert "9.9.9" in (machine.home / ".claude/skills/greet/SKILL.md").read_text()
     assert sorted((machine.home / ".local/share/gsdlock/proofs").iterdir()) == before
+
+
+def first(rows: tuple[Any, ...], **how: str) -> tuple[Any, ...]:
+    return (replace(rows[0], **how), *rows[1:])
+
+
+def in_targets(**how: Callable[[Target], Any]) -> Callable[[Lock], Lock]:
+    return lambda lock: replace(
+        lock, targets=tuple(replace(t, **{k: make(t) for k, make in how.items()}) for t in lock.targets)
+    )
+
+
+DIGESTS: dict[str, Callable[[Lock, str], Lock]] = {
+    "the tree of a pack": lambda lock, other: replace(lock, packs=first(lock.packs, tree=other)),
+    "a file": lambda lock, other: in_targets(placements=lambda t: first(t.placements, digest=other))(lock),
+    "a value": lambda lock, other: in_targets(edits=lambda t: first(t.edits, value=other))(lock),
+    "origins": lambda lock, other: in_targets(origins=lambda _: other)(lock),
+}
+BLOBS = ["text", "number.json", "list.json", "rows.json", "a tree", "a plan"]
+
+
+@pytest.mark.parametrize("field", DIGESTS)
+@pytest.mark.parametrize("blob", BLOBS)
+def test_a_digest_of_another_kind_is_no_fault_of_ours(
+    machine: Machine, make_pack: PackMaker, field: str, blob: str
+) -> None:
+    """Everything that it may name is in the store, some of it brought there by a pack for that."""
+    pack = make_pack()
+    texts = {
+        "text": "[",
+        "number.json": '{"files":1.5}',
+        "list.json": "[1]",
+        "rows.json": '{"files":{"x":[]},"origins":{"x":[1,2,3,4,5]},"packs":[]}',
+    }
+    for name, text in texts.items():
+        (pack / "skills/greet" / name).write_text(text)
+    machine.manifest(f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\n')
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "high")
+    path = machine.project / "gsdlock.lock"
+    lock = read_lock(path.read_bytes(), "")
+    (target,) = lock.targets
+    others = {p.path.rpartition("/")[2]: p.digest for p in target.placements}
+    others |= {"a tree": lock.packs[0].tree, "a plan": target.digest}
+    forged = DIGESTS[field](lock, others[blob])
+    path.write_bytes(lock_bytes(forged))
+    before = machine.tree()
+    for believed in (False, True):
+        if believed:
+            machine.believe(forged)
+        for words in (["apply", "--locked", "--dry-run"], ["diff", "--patch"], ["why", "config:none"]):
+            ran = machine.run(*words)
+            assert ran.status != 70 and "E-FAULT" not in ran.err, (words, ran.err)
+    assert machine.tree() == before
