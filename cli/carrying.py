@@ -286,7 +286,7 @@ class _Receipts:
 
 def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[Item]) -> Outcome:
     from ..store.gate import judge
-    from ..store.items import Risk, item_data
+    from ..store.items import ItemKind, Risk, item_data
 
     judged = judge(items, policy_of(session), allow=[Risk(r) for r in options.allow])
     lines, rows = [], []
@@ -298,7 +298,9 @@ def _dry_outcome(session: Session, options: argparse.Namespace, items: Sequence[
             answer = "allowed" if judgement.decision.allow else "denied"
         rows.append({**item_data(item), "decision": answer})
         if item.changes:
-            lines.append(f"{item.target}: {item.op.value} {named(item)} ({item.risk.value}, {answer})")
+            # Of an entry the name does not tell what it does: a hook's command is in its description.
+            entry = f": {item.description}" if item.kind in (ItemKind.ENTRY, ItemKind.HOOK) else ""
+            lines.append(f"{item.target}: {item.op.value} {named(item)} ({item.risk.value}, {answer}){entry}")
     asked = sum(row["decision"] == "asked" for row in rows)
     if not lines:
         lines = ["nothing would be done"]

@@ -106,6 +106,20 @@ def test_a_dry_run_tells_what_would_be_asked_and_writes_nothing(starter: Machine
     assert starter.tree() == {}
 
 
+def test_a_dry_run_shows_what_is_asked_about_in_the_words_of_the_question(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    machine.manifest(
+        f'[packs.own]\npath = "{make_pack()}"\n'
+        '[targets.claude]\nscope = "global"\n[targets.codex]\nscope = "local"\n'
+    )
+    machine.ok("resolve")
+    shown = [line for line in machine.ok("apply", "--dry-run").out.splitlines() if "#/" in line]
+    asked = [line for line in machine.run("apply").err.splitlines() if "#/" in line]
+    assert sum("greet.sh" in line for line in shown) == 2  # the commands
+    assert sorted(shown) == sorted(line.strip().replace("asked by default", "asked") for line in asked)
+
+
 def test_locked_refuses_to_change_the_lock(machine: Machine, make_pack: PackMaker) -> None:
     claude(machine, make_pack())
     assert machine.run("apply", "--locked", "--allow", "high").status == 3
