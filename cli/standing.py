@@ -64,7 +64,8 @@ class Standing(Struct, frozen=True):
 
 
 def disk_state(session: Session) -> list[Standing]:
-    """Every installed target that the command is about, compared with the disk."""
+    """Every installed target that the command is about, compared with the disk. Raises `GsdlockError`
+    E-HOME-RELATIVE, E-GENERATION-…."""
     from ..store.states import inspect
     from .installed import generations_of
 
@@ -76,7 +77,10 @@ def disk_state(session: Session) -> list[Standing]:
 
 
 def roots_now(session: Session, generation: Generation) -> dict[str, str]:
-    """Where the roots of an installed target are by today's environment; empty where nobody can tell."""
+    """Where the roots of an installed target are by today's environment; empty where nobody can tell.
+
+    Raises `GsdlockError` E-HOME-RELATIVE, as an apply does: nothing is in order with such a variable.
+    """
     from ..capabilities.errors import GsdlockError
     from ..capabilities.homes import resolve_roots
 
@@ -85,7 +89,9 @@ def roots_now(session: Session, generation: Generation) -> dict[str, str]:
         roots = resolve_roots(
             runtime, generation.scope, session.environment, generation.project, os.path.exists
         )
-    except GsdlockError:
+    except GsdlockError as fault:
+        if fault.code == "E-HOME-RELATIVE":
+            raise
         return {}
     return {name: path for name, path in roots.paths.items() if name in generation.roots}
 

@@ -6,8 +6,12 @@ import sys
 
 import pytest
 from gsdlock.capabilities.errors import GsdlockError
+from gsdlock.capabilities.registry import load_builtin
+from gsdlock.capabilities.vocabulary import HomeKind
 from gsdlock.cli.environment import xdg_folders
 from gsdlock.cli.unchanged import decides_places
+
+from .conftest import Machine
 
 HOME = "/home/ada"
 VARIABLES = ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"]
@@ -55,7 +59,6 @@ def test_the_home_is_needed_for_defaults_only() -> None:
 def test_every_variable_that_a_host_goes_by_counts_as_deciding() -> None:
     """Else an apply would say that there is nothing to do after such a variable moved a host's folder."""
     from gsdlock.capabilities.model import ConfigHome
-    from gsdlock.capabilities.registry import load_builtin
 
     def names(home: ConfigHome | None) -> set[str]:
         return {*home.env, *names(home.skills_home)} if home else set()
@@ -66,3 +69,27 @@ def test_every_variable_that_a_host_goes_by_counts_as_deciding() -> None:
         assert all(decides_places(name) for name in found), (runtime.id, found)
     assert decides_places("PATH") and decides_places("HOME") and decides_places("GSDLOCK_HOME")
     assert not decides_places("TERM")
+
+
+HOMES = sorted(
+    (runtime.id, home.env[0])
+    for runtime in load_builtin().runtimes.values()
+    for home in [runtime.config_home]
+    if home.env and home.kind is not HomeKind.XDG
+)
+
+
+@pytest.mark.parametrize(("host", "variable"), HOMES)
+def test_a_relative_home_is_refused_by_whatever_looks_at_installed_targets(
+    machine: Machine, host: str, variable: str
+) -> None:
+    """It is another folder in each working directory, so nothing can be said to be in order."""
+    machine.manifest(
+        f'[packs.starter]\nbuiltin = "starter"\n[targets.{host}]\nscope = "global"\nhooks = false\n'
+    )
+    machine.ok("apply", "--allow", "high")
+    machine.variables[variable] = "./here"
+    for words in (["apply"], ["status"], ["diff"], ["diff", "@installed", "@disk"], ["verify"]):
+        ran = machine.run(*words)
+        assert ran.status == 3 and "E-HOME-RELATIVE" in ran.err and variable in ran.err, words
+    machine.ok("uninstall", "--allow", "high")  # what is recorded can be left in any case
