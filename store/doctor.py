@@ -127,9 +127,9 @@ def _targets(store: Store) -> tuple[list[Finding], list[Generation]]:
         try:
             pointed = store.generations.current_number(slug)
         except GsdlockError as error:
-            known = bool(numbers) and numbers[-1] in sound
+            known = bool(numbers) and numbers[-1] in sound and _is_damage(error)
             found.append(
-                Finding("pointer", f"{folder}/current", slug, error.what, _start_over(folder), known)
+                Finding("pointer", f"{folder}/current", slug, error.what, _fix(error, folder), known)
             )
             pointed = numbers[-1] if numbers else 0
         if pointed and pointed not in numbers:
@@ -139,15 +139,21 @@ def _targets(store: Store) -> tuple[list[Finding], list[Generation]]:
         for number, fault in broken.items():
             path = f"{folder}/generations/{number}.json"
             spare = number != pointed and fault.code == "E-GENERATION-CORRUPT"
-            fix = (
-                "Use the gsdlock that wrote it."
-                if fault.code == "E-GENERATION-VERSION"
-                else _start_over(folder)
+            found.append(
+                Finding("generation", path, f"{slug} {number}", fault.what, _fix(fault, folder), spare)
             )
-            found.append(Finding("generation", path, f"{slug} {number}", fault.what, fix, spare))
         current += [g for n, g in sound.items() if n == pointed]
         former += [g for n, g in sound.items() if n != pointed]
     return found, [*former, *current]
+
+
+def _is_damage(fault: GsdlockError) -> bool:
+    """Whether a record is not what was written: one that may not be read, or is newer, may be whole."""
+    return fault.code in ("E-GENERATION-CORRUPT", "E-GENERATION-MISSING")
+
+
+def _fix(fault: GsdlockError, folder: str) -> str:
+    return _start_over(folder) if _is_damage(fault) else fault.fix
 
 
 def _start_over(folder: str) -> str:
@@ -199,10 +205,15 @@ def _blobs(store: Store, generations: list[Generation]) -> Iterator[Finding]:
     there = set(store.blobs.digests())
     copies = _installed(generations)
     for digest in sorted(there | needed):
-        if store.blobs.sound(digest):
-            continue
-        lost = digest not in there
         path = store.blobs.path(digest)
+        try:
+            store.blobs.get(digest)
+            continue
+        except GsdlockError as fault:
+            if isinstance(fault.__cause__, PermissionError):
+                yield Finding("blob", path, digest, fault.what, fault.fix, False)
+                continue
+        lost = digest not in there
         known = digest in copies and any(_holds(store, p, digest) for p in copies[digest])
         what = f"stored content {digest} is {'missing' if lost else 'damaged'}"
         fix = (

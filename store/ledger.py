@@ -10,6 +10,7 @@ caller's clock, read once an event, and decides nothing. Payloads are canonical 
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -20,6 +21,7 @@ from msgspec import Struct
 from ..capabilities.canonical import plain_json
 from ..capabilities.errors import Exit, GsdlockError, missing, shown
 from ..capabilities.words import Words
+from .faults import io_error
 from .filesystem import FileSystem
 from .gate import is_decided_by
 from .items import Decision, Item, item_data
@@ -33,7 +35,9 @@ from .ledger_schema import (
     add_event,
     check_sound,
     connect,
+    is_denied,
     is_intact,
+    is_out_of_reach,
     plan_rows,
     project_outcomes,
     project_plan,
@@ -278,7 +282,8 @@ def _add_plan(
 def read_events(fs: FileSystem, folder: str, since: int = 0, kind: str | None = None) -> tuple[Event, ...]:
     """The events of the ledger in `folder`, to be shown. Makes, migrates and mends nothing.
 
-    Empty where there is no ledger. Raises E-LEDGER-DAMAGED (status 5), E-LEDGER-VERSION (3).
+    Empty where there is no ledger. Raises E-LEDGER-DAMAGED (status 5), E-LEDGER-VERSION (3), and E-IO-… (4)
+    where nothing is known of what is in it.
     """
     import sqlite3
 
@@ -292,13 +297,27 @@ def read_events(fs: FileSystem, folder: str, since: int = 0, kind: str | None = 
             return _events(connection, since, kind)
         finally:
             connection.close()
-    except (Damaged, OSError, sqlite3.Error) as fault:
+    except OSError as fault:
+        raise io_error(fault, "cannot read", path) from fault
+    except (Damaged, sqlite3.Error) as fault:
+        if is_out_of_reach(fault):
+            raise _out_of_reach(fs, path, fault) from fault
         raise missing(
             "E-LEDGER-DAMAGED",
             f"the record of decisions {path} cannot be read: {shown(str(fault), 200)}",
             "The next apply keeps it under another name and saves the receipts that can be read.",
             where=path,
         ) from fault
+
+
+def _out_of_reach(fs: FileSystem, path: str, fault: Exception) -> GsdlockError:
+    """Why sqlite cannot get at the ledger, in the system's words where it says something. A file that can be
+    read is denied all the same where nothing may be written beside it: readers share a file there."""
+    try:
+        fs.read_path(path)
+    except OSError as error:
+        return io_error(error, "cannot read", path)
+    return io_error(OSError(errno.EACCES if is_denied(fault) else errno.EIO, str(fault)), "cannot read", path)
 
 
 def _exists(fs: FileSystem, folder: str) -> bool:

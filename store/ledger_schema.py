@@ -144,7 +144,7 @@ def check_sound(path: str, known: int) -> None:
     except UnicodeDecodeError as fault:  # Python's sqlite3, where the text of the schema is damaged
         raise Damaged("its tables have names that are no text") from fault
     except sqlite3.Error as fault:
-        if _is_out_of_reach(fault):
+        if is_out_of_reach(fault):
             raise
         raise Damaged(shown(str(fault), 200)) from fault
     finally:
@@ -175,7 +175,7 @@ def _expected_schema(version: int) -> list[tuple[str, str, str | None]]:
         connection.close()
 
 
-def _is_out_of_reach(fault: Exception) -> bool:
+def is_out_of_reach(fault: Exception) -> bool:
     """Whether sqlite could not get at the file, so that nothing is known of what is in it."""
     import sqlite3
 
@@ -190,6 +190,14 @@ def _is_out_of_reach(fault: Exception) -> bool:
         sqlite3.SQLITE_FULL,
         sqlite3.SQLITE_CANTOPEN,
     )
+    return getattr(fault, "sqlite_errorcode", 0) & 0xFF in codes
+
+
+def is_denied(fault: Exception) -> bool:
+    """Whether sqlite may not open the file, or not write what readers share beside it."""
+    import sqlite3
+
+    codes = (sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
     return getattr(fault, "sqlite_errorcode", 0) & 0xFF in codes
 
 
