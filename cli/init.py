@@ -34,13 +34,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(session: Session, options: argparse.Namespace) -> Outcome:
     """Write the manifest. See the module's text.
 
-    Raises `GsdlockError`: E-INIT-EXISTS, E-RUNTIME-UNKNOWN.
+    Raises `GsdlockError`: E-USAGE, E-INIT-EXISTS, E-RUNTIME-UNKNOWN.
     """
     from ..capabilities.errors import refused
     from ..resolver.finding import MANIFEST_NAME, user_manifest
     from .runtimes import describe
     from .session import write_file
 
+    pack = _pack(options)
     if options.manifest is not None:
         path = os.path.abspath(options.manifest)
     elif options.user:
@@ -58,7 +59,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         found = [i for i, runtime in registry.runtimes.items() if describe(session, runtime)["present"]]
     if options.user:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    write_file(path, _text(options, found).encode("utf-8"))
+    write_file(path, _text(pack, found).encode("utf-8"))
     if options.user:
         os.chmod(path, 0o600)  # it speaks for the user, so it is refused where others can write it
     lines = [f"wrote {path}", f"targets: {', '.join(found) or 'none yet; add some'}"]
@@ -66,14 +67,28 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     return Outcome(0, {"manifest": path, "targets": found}, lines)
 
 
-def _text(options: argparse.Namespace, found: list[str]) -> str:
-    # A JSON string of these characters is also a TOML basic string.
-    if options.npm:
-        pack = f"[packs.main]\nnpm = {json.dumps(options.npm)}\n"
-    elif options.path:
-        pack = f"[packs.main]\npath = {json.dumps(options.path)}\n"
-    else:
-        pack = '[packs.starter]\nbuiltin = "starter"\n'
+def _pack(options: argparse.Namespace) -> str:
+    """The table of the pack. Raises `GsdlockError` E-USAGE for a value that no manifest may hold."""
+    from ..capabilities.errors import hides, shown, usage_error
+
+    for kind in ("npm", "path"):
+        value: str | None = getattr(options, kind)
+        if value is None:
+            continue
+        is_text = value.encode("utf-8", "replace").decode() == value
+        if not value.strip() or hides(value) or not is_text:
+            raise usage_error(
+                "E-USAGE",
+                f'--{kind} "{shown(value)}" is blank, or holds what no manifest may: bytes that are '
+                "no UTF-8, a control character or a line end",
+                "Name a pack that can be written down; a folder may be reached by a link of a plain name.",
+            )
+        # A JSON string of these characters is also a TOML basic string.
+        return f"[packs.main]\n{kind} = {json.dumps(value, ensure_ascii=False)}\n"
+    return '[packs.starter]\nbuiltin = "starter"\n'
+
+
+def _text(pack: str, found: list[str]) -> str:
     targets = [f'\n[targets.{name}]\nscope = "global"\n' for name in found]
     if not targets:
         targets = [

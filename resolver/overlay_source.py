@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from ..capabilities.errors import input_error, shown
+from ..capabilities.errors import hides, input_error, shown
 from ..lockfiles.model import PackKind
 from .manifest import PackEntry
 from .specs import is_scp_like
@@ -35,6 +35,12 @@ def parse_source(
         PackKind.ARCHIVE: ("subdirectory", "integrity"),
         PackKind.PATH: (),
     }[kind]
+    if any(map(hides, (spec, wanted_ref, wanted_version, subdirectory, integrity))):
+        raise input_error(
+            "E-OVERLAY-SOURCE",
+            f"{shown(text, 200)}, or an option that goes with it, holds a control character or a line end",
+            "Neither a manifest nor a lock could name it: use a source of a plain name.",
+        )
     wrong = [name for name, value in extras.items() if value and name not in allowed]
     if wrong:
         raise input_error(

@@ -9,7 +9,7 @@ import pytest
 from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.cli.layers import read_own_file
 
-from .conftest import Machine
+from .conftest import Machine, PackMaker
 
 OWN = """
 [settings]
@@ -153,6 +153,21 @@ class TestTheUsersFile:
         for words in (["apply"], ["config"], ["resolve"]):
             ran = starter.run(*words)
             assert ran.status == 4 and "E-USER-FILE-WRITABLE" in ran.err, words
+
+    @pytest.mark.parametrize("kind", ["npm", "path"])
+    @pytest.mark.parametrize(
+        "value", ["", " ", "a\nb", "a\x1b[2J", "\u202egnp", b"\xff".decode("utf-8", "surrogateescape")]
+    )
+    def test_init_refuses_what_no_manifest_may_say(self, machine: Machine, kind: str, value: str) -> None:
+        ran = machine.run("init", f"--{kind}", value)
+        assert ran.status == 2 and "E-USAGE" in ran.err and f"--{kind}" in ran.err.splitlines()[0]
+        assert list(machine.project.iterdir()) == []
+
+    @pytest.mark.parametrize("name", ["a b", 'a"b', "a\\b", "é", "\U0001f5c3"])
+    def test_init_names_any_other_folder(self, machine: Machine, make_pack: PackMaker, name: str) -> None:
+        make_pack().rename(machine.project / name)
+        machine.ok("init", "--path", name, "--runtime", "claude")
+        machine.ok("resolve")
 
     def test_init_writes_one_that_is_accepted(self, machine: Machine) -> None:
         old = os.umask(0o002)

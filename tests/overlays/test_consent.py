@@ -336,3 +336,13 @@ def test_only_a_yes_is_one(answers: list[str], consents: bool) -> None:
     lines = iter(f"{a}\n" for a in answers)
     assert confirmed(told.append, lambda: next(lines), ["a.md"]) is consents
     assert ("  a.md" in told) is ("l" in answers)
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "turned\u202eround", "esc\x1b[2J"])
+def test_a_source_that_no_manifest_and_no_lock_could_name_is_refused(
+    machine: Any, tides: Path, name: str
+) -> None:
+    odd = tides.rename(tides.parent / name)
+    ran = machine.run("overlay", "add", str(odd), "--project")
+    assert ran.status == 3 and "E-OVERLAY-SOURCE" in ran.err and len(ran.err.splitlines()) == 2
+    assert not record(machine)
