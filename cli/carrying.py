@@ -126,6 +126,7 @@ def carry_out(
     except BaseException:
         receipts.undone()
         raise
+    session.is_done = True
     receipts.outcomes(result)
     made = map(session.store.generations.current, result.generations)
     broken = broken_files(session, [g for g in made if g is not None])
@@ -246,13 +247,18 @@ class _Receipts:
             return
         from ..capabilities.errors import GsdlockError
         from ..store.journal import Journals
+        from ..store.receipts import targets_done
 
         store = self._session.store
         try:
             left = set(Journals(store.fs, store.state).pending()) - {self.id}
         except GsdlockError:
             left = {self.id}  # nobody can tell now
-        if not left:
+        if targets_done(
+            store, {self.id}
+        ):  # an interruption that came after the end: the next command says so
+            self._ledger.close()
+        elif not left:
             self._close(lambda target: "undone")
         else:
             self._ledger.close()

@@ -54,8 +54,9 @@ def run(argv: Sequence[str]) -> int:
 
         what, usage = fault.args
         return show_error(usage_error("E-USAGE", what, f"Usage: {usage}"), as_json)
-    except KeyboardInterrupt:
-        print("\ngsdlock: interrupted; nothing is left half done", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        said = next(iter(getattr(stop, "__notes__", ())), "nothing is left half done")
+        print(f"\ngsdlock: interrupted; {said}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 0  # of a help text or the like: what a verb says passes `render`
@@ -102,15 +103,20 @@ def _run(argv: list[str], as_json: bool) -> int:
         from .installed import check_targets
 
         check_targets(session)
-    quick = getattr(module, "quick", None)
-    outcome = quick(session, options) if quick else None
-    if outcome is None:
-        from .recovering import run_recovered
+    try:
+        quick = getattr(module, "quick", None)
+        outcome = quick(session, options) if quick else None
+        if outcome is None:
+            from .recovering import run_recovered
 
-        outcome = run_recovered(session, module, options)
-    from .render import show
+            outcome = run_recovered(session, module, options)
+        from .render import show
 
-    return show(outcome, verb, options)
+        return show(outcome, verb, options)
+    except KeyboardInterrupt as stop:
+        if session.is_done:
+            stop.add_note("all that was to be done is done")
+        raise
 
 
 def _verb(argv: Sequence[str]) -> str | None:

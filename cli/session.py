@@ -30,6 +30,8 @@ class Session:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.is_done = False
+        """Whether the targets are as they were to be: no interruption from then on changes that."""
 
     @cached_property
     def folders(self) -> dict[str, str]:

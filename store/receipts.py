@@ -35,7 +35,7 @@ def close_receipts(store: Store) -> None:
         with open_ledger(store.fs, store.state, store.now) as ledger:
             close_overlay_receipts(store, ledger)
             unfinished = set(ledger.unfinished())
-            done = _targets_done(store, unfinished) if unfinished else {}
+            done = targets_done(store, unfinished) if unfinished else {}
             for id in sorted(unfinished):
                 ledger.record_outcomes(id, _outcomes(ledger, id, done.get(id, set())))
 
@@ -61,7 +61,7 @@ def overlay_outcome(record: Overlays, id: str) -> str:
     return (Outcome.DONE if record.receipt == id else Outcome.UNDONE).value
 
 
-def _targets_done(store: Store, receipts: set[str]) -> dict[str, set[str]]:
+def targets_done(store: Store, receipts: set[str]) -> dict[str, set[str]]:
     """The targets that got a generation, by the name of the transaction in the ledger."""
     found: dict[str, set[str]] = {}
     for slug in store.generations.slugs():

@@ -176,6 +176,7 @@ def _carry_out(
     journal = _journal(store, plan, generations)
     journals = Journals(store.fs, store.state)
     bench = Workbench(store, journal, plan.survey.ground, recovering=False)
+    committed = False
     with io_at("cannot keep former versions in", f"{store.state}"):
         for data in plan.saves:
             store.blobs.put(data)
@@ -196,10 +197,11 @@ def _carry_out(
                 store.generations.flush(slug, generation.number, flushed)
         with io_at("cannot write in", f"{store.state}/transactions"):
             journals.move(journal.id, Phase.PREPARE, Phase.COMMIT)
+        committed = True
         validators = {number: step.validators for number, step in enumerate(plan.steps) if step.validators}
         carry_on(store, journals, bench, validators, generations)
     except BaseException as error:
-        if not _undone(store, journals, bench, error):
+        if not _came_late(store, journals, bench, error, committed=committed):
             raise _explained(error) from error
     kept = {step.spot.full for step in plan.steps if step.old is not None and _displaces(step)}
     return {slug: g.number for slug, g in generations.items()}, tuple(sorted(kept | set(bench.displaced)))
@@ -215,13 +217,19 @@ def _displaces(step: PlannedStep) -> bool:
     return step.keep is not None and (recipe is None or bool(recipe.over or recipe.whole))
 
 
-def _undone(store: Store, journals: Journals, bench: Workbench, error: BaseException) -> bool:
-    """Go back after an error. True where the error came after the end: then all is in place, and only
-    cleaning up is left to a later command. What cannot be undone now, the next command will."""
+def _came_late(
+    store: Store, journals: Journals, bench: Workbench, error: BaseException, *, committed: bool
+) -> bool:
+    """Go back after an error. True where it came after the end, an interruption by the user as well: then all
+    is in place, and at most cleaning up is left to a later command. What cannot be undone now, the next
+    command will."""
+    interrupted = isinstance(error, KeyboardInterrupt)
     try:
         phase = journals.phase(bench.journal.id)
         if phase is Phase.DONE:
-            return isinstance(error, Exception)
+            return interrupted or isinstance(error, Exception)
+        if phase is None and committed and interrupted:
+            return True  # the journal is gone, and of a committed one that is the last thing to be done
         if phase is not None:
             go_back(store, journals, bench, phase)
     except (GsdlockError, OSError) as second:

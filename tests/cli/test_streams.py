@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -107,3 +108,38 @@ def test_a_command_that_is_printed_can_be_pasted(machine: Machine) -> None:
     (command,) = [line.split("gsdlock ")[1] for line in ran.out.splitlines() if "is kept" in line]
     assert shell(machine, f'"$G" {command} --allow high').returncode == 0
     assert file.read_text() == "mine" and not (machine.project / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("cli.carrying._Receipts.plan", "nothing is left half done"),
+        ("store.transaction._idle", "nothing is left half done"),
+        ("cli.carrying._Receipts.outcomes", "all that was to be done is done"),
+    ],
+)
+def test_an_interruption_says_what_is_true(starter: Machine, place: str, says: str) -> None:
+    """Once all is installed nothing is undone any more; the next command completes the receipts."""
+    starter.ok("resolve")
+    program = (
+        "import gsdlock.cli.carrying, gsdlock.store.transaction\n"
+        "def stop(*words): raise KeyboardInterrupt\n"
+        f"gsdlock.{place} = stop\n"
+        "from gsdlock.cli import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "apply", "--allow", "high"],
+        cwd=starter.project,
+        env=starter.env(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 130 and f"interrupted; {says}" in done.stderr, done.stderr
+    is_there = not place.endswith(".plan")
+    assert (starter.home / ".claude/skills/gsdlock/SKILL.md").exists() == is_there
+    starter.ok("status")
+    starter.ok("apply", "--allow", "high")
+    events = starter.ok("log", "--json").data["events"]
+    assert [e["kind"] for e in events][:2] == ["plan", "outcomes"]
+    assert {outcome for _, _, outcome in events[1]["payload"]["outcomes"]} == {"done"}

@@ -14,6 +14,7 @@ from gsdlock.store.filesystem_decorators import DryRun
 from gsdlock.store.filesystem_posix import RealFileSystem
 from gsdlock.store.gate import Settled
 from gsdlock.store.items import Decision, Item
+from gsdlock.store.recovery import recover
 from gsdlock.store.transaction import preview
 
 
@@ -156,6 +157,33 @@ def test_a_keyboard_interrupt_while_writing_is_undone(world: Any) -> None:
         world.using(fs).apply(world.wanted({"a.md": "2", "b.md": "2"}))
     assert world.tree() == before
     assert world.current().number == 1
+
+
+def test_an_interruption_at_any_moment_says_what_is_true(world: Any) -> None:
+    """Undone where it is told, and done where it came too late to undo anything."""
+    from gsdlock.store.filesystem_decorators import Faulty
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    world.apply(world.wanted({"a.md": "1", "gone.md": "1"}))
+    told = late = 0
+    for point in range(1, 1000):
+        recover(world.store)  # an interruption that came late leaves the cleaning up
+        before, number = world.tree(), world.current().number
+        fs = Faulty(RealFileSystem(), point, instead=interrupt)
+        try:
+            world.using(fs).apply(world.wanted({"a.md": f"{point}x", "new.md": str(point)}))
+        except KeyboardInterrupt:
+            told += 1
+            assert (world.tree(), world.current().number) == (before, number), point
+        else:
+            late += fs.failed is not None
+            assert world.current().number == number + 1
+            assert (world.root / "new.md").read_text() == str(point)
+            if fs.failed is None:
+                break
+    assert told > 20 and late > 2
 
 
 def test_a_partial_plan_that_would_do_something_else_is_refused(world: Any) -> None:
