@@ -41,7 +41,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 def _changes(session: Session, number: int | None) -> list[TargetChange]:
     """Raises `GsdlockError`: E-NOTHING-INSTALLED, E-GENERATION-UNKNOWN."""
     from ..capabilities.errors import input_error
-    from ..store.restore import former_number, going_back
+    from ..store.restore import former_number, going_back, unknown_generation
     from .installed import generations_of
 
     store = session.store
@@ -55,11 +55,7 @@ def _changes(session: Session, number: int | None) -> list[TargetChange]:
     if number is not None:
         chosen = [g for g in current if number == 0 or number in store.generations.numbers(g.slug)]
         if not chosen:
-            raise input_error(
-                "E-GENERATION-UNKNOWN",
-                f"no target has a generation {number}",
-                "gsdlock history lists them.",
-            )
+            raise unknown_generation(store.generations, current, number)
         return [going_back(store, g.slug, number) for g in chosen]
     last = max(g.created for g in current)
     return [

@@ -128,8 +128,12 @@ def _generation(session: Session, name: str) -> dict[str, Target]:
             if not generation.left:
                 found[generation.target] = held_target(session.blobs, generation)
     if not found:
+        gone = any(generations.forgot(g.slug, number) for g in generations_of(session, left=True))
+        what = f"generation {number} is not kept any more: gsdlock gc forgot it"
         raise input_error(
-            "E-SIDE-UNKNOWN", f"no target has a generation {number}", "gsdlock history lists them."
+            "E-SIDE-UNKNOWN",
+            what if gone else f"no target has a generation {number}",
+            "gsdlock history lists them.",
         )
     return found
 

@@ -97,6 +97,11 @@ class Generations:
             found[slug] = written if is_current else self.current(slug)
         return {slug: generation for slug, generation in found.items() if generation is not None}
 
+    def forgot(self, slug: str, number: int) -> bool:
+        """Whether a collection let go of a generation: it is older than all that are kept."""
+        kept = self.numbers(slug)
+        return 0 < number < kept[0] if kept else False
+
     def read(self, slug: str, number: int) -> Generation:
         """One generation. Raises E-GENERATION-MISSING (status 5), E-GENERATION-CORRUPT (5),
         E-GENERATION-VERSION (3: written by a newer gsdlock), E-IO-…."""

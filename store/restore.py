@@ -112,12 +112,31 @@ def _holds_any(store: Store, record: EditedRecord, kept: Kept) -> bool:
         return True
 
 
+def unknown_generation(generations: Generations, currents: Sequence[Generation], number: int) -> GsdlockError:
+    """No target of `currents` has a generation `number`, or none has it any more (E-GENERATION-UNKNOWN)."""
+    gone = [g.target for g in currents if generations.forgot(g.slug, number)]
+    what = f"no target has a generation {number}"
+    if gone:
+        what = (
+            f"generation {number} of {', '.join(map(shown, gone))} is not kept any more: gsdlock gc forgot it"
+        )
+    kept = {g.target: [n for n in generations.numbers(g.slug) if n != g.number] for g in currents}
+    return input_error(
+        "E-GENERATION-UNKNOWN",
+        what,
+        "Name one that is kept: gsdlock rollback N. gsdlock history lists them, and 0 is before the first.",
+        details=[
+            f"{shown(t)}: kept are {', '.join(map(str, numbers)) or 'none'}" for t, numbers in kept.items()
+        ],
+    )
+
+
 def former_number(generations: Generations, current: Generation) -> int:
     """The generation before the state that a target is in: what a rollback without a number goes to.
 
     A generation that a rollback made stands for the one that it went back to, so going back twice goes back
-    two steps. 0 is before the first. Raises E-ROLLBACK-NOTHING (status 3) where nothing is before, and
-    E-GENERATION-….
+    two steps. 0 is before the first. Raises E-ROLLBACK-NOTHING (status 3) where nothing is before,
+    E-GENERATION-UNKNOWN (3) where it is not kept any more, and E-GENERATION-….
     """
     position = current
     # Numbers only fall on the way, unless records are damaged: then the walk ends all the same.
@@ -130,7 +149,11 @@ def former_number(generations: Generations, current: Generation) -> int:
                 f"target {shown(current.target)} is back to before its first generation",
                 "Name the generation to go to: gsdlock rollback N; gsdlock history lists them.",
             )
+        if generations.forgot(current.slug, position.returns):
+            raise unknown_generation(generations, [current], position.returns)
         position = generations.read(current.slug, position.returns)
+    if generations.forgot(current.slug, position.parent):
+        raise unknown_generation(generations, [current], position.parent)
     return position.parent
 
 

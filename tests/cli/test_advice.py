@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Machine
+from .conftest import Machine, PackMaker
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "E-LOCK-DIGEST": lambda data: data.replace(b" 0644 ", b" 0644 9", 1),
@@ -53,3 +53,29 @@ def test_a_manifest_that_is_named_is_made_where_it_was_named(starter: Machine) -
     assert "E-MANIFEST-MISSING" in ran.err and "init with the same --manifest" in ran.err
     starter.ok("init", "--manifest", "other.toml", "--runtime", "claude")
     starter.ok("resolve", "--manifest", "other.toml")
+
+
+def test_a_generation_that_was_collected_is_told_as_that_with_those_to_go_back_to(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    skill = machine.home / ".claude/skills/greet/SKILL.md"
+    machine.manifest(
+        f'[packs.own]\npath = "{make_pack("1.0.0", hook=False)}"\n[targets.claude]\nscope = "global"\n'
+    )
+    for version in "1234":
+        make_pack(f"{version}.0.0", hook=False)
+        machine.ok("resolve")
+        machine.ok("apply", "--allow", "high")
+    machine.ok("gc", "--keep", "2")
+    for words in (["rollback", "1"], ["rollback", "2"], ["diff", "@2", "@lock"]):
+        ran = machine.run(*words)
+        assert ran.status == 3 and "is not kept any more: gsdlock gc forgot it" in ran.err
+        assert words[0] == "diff" or "claude: kept are 3" in ran.err
+    assert "no target has a generation 7" in machine.run("rollback", "7").err
+    machine.ok("rollback", "3")
+    assert "Hello from 3.0.0" in skill.read_text()
+    ran = machine.run("rollback")  # one step more would be the second
+    assert ran.status == 3 and "generation 2 of claude is not kept" in ran.err and "kept are 3, 4" in ran.err
+    assert "backup" not in ran.err
+    machine.ok("rollback", "4", "--allow", "high")
+    assert "Hello from 4.0.0" in skill.read_text()
