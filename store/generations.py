@@ -17,7 +17,9 @@ from .filesystem import FileSystem
 from .records import GENERATION_VERSION, Generation, generation_data, read_generation
 from .statefiles import DamagedError, list_folder, read_whole, remove_file, seal, unseal, write_whole
 
-_REPAIR = "Take the file from a backup of the state folder, then run this again; nothing was changed."
+_REPAIR = (
+    "Nothing was changed. gsdlock doctor --repair puts right what it can, and says what to do with the rest."
+)
 
 
 def slug_of(installation: str, target: str, project: str = "") -> str:

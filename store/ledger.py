@@ -305,7 +305,7 @@ def read_events(fs: FileSystem, folder: str, since: int = 0, kind: str | None = 
         raise missing(
             "E-LEDGER-DAMAGED",
             f"the record of decisions {path} cannot be read: {shown(str(fault), 200)}",
-            "The next apply keeps it under another name and saves the receipts that can be read.",
+            "gsdlock doctor --repair keeps it under another name and saves the receipts that can be read.",
             where=path,
         ) from fault
 

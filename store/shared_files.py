@@ -225,7 +225,8 @@ class SharedFile:
                             "E-COLLISION",
                             f"the entry at {shown(change.change.at)} of {self._shown()} belongs to the "
                             f"installation {shown(installation)} (target {shown(target)})",
-                            "Two installations cannot share an entry: disable it in one of them.",
+                            "Two installations cannot share an entry: disable what brings it in one of them, "
+                            "or say hooks = false for that target where it belongs to a hook.",
                             key=item_key(claim.key, change),
                         )
                         return True

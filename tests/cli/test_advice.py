@@ -79,3 +79,36 @@ def test_a_generation_that_was_collected_is_told_as_that_with_those_to_go_back_t
     assert "backup" not in ran.err
     machine.ok("rollback", "4", "--allow", "high")
     assert "Hello from 4.0.0" in skill.read_text()
+
+
+def test_what_two_installations_cannot_share_is_left_out_of_one(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    """The switch that lets Codex run hooks at all is an entry of whoever came first."""
+    packs = {name: make_pack(name=name) for name in ("greet", "wave")}
+
+    def manifest(name: str, more: str = "") -> None:
+        machine.manifest(
+            f'name = "{name}"\n[packs.own]\npath = "{packs[name]}"\n[targets.codex]\nscope = "global"\n{more}'
+        )
+
+    manifest("greet")
+    machine.ok("apply", "--allow", "high")
+    manifest("wave")
+    machine.ok("resolve")
+    ran = machine.run("apply", "--allow", "high")
+    assert ran.status == 4 and "E-COLLISION" in ran.err and "hooks = false" in ran.err
+    manifest("wave", "hooks = false\n")
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "high")
+
+
+@pytest.mark.parametrize("name", ["ledger.sqlite", "targets/claude@default/current"])
+def test_a_damaged_record_is_put_right_by_doctor(starter: Machine, name: str) -> None:
+    starter.ok("apply", "--allow", "high")
+    (starter.state / name).write_bytes(b"x" * 100)
+    verb = "log" if name.startswith("ledger") else "status"
+    ran = starter.run(verb)
+    assert ran.status == 5 and "gsdlock doctor --repair" in ran.err
+    starter.ok("doctor", "--repair")
+    starter.ok(verb)
