@@ -8,10 +8,13 @@ from __future__ import annotations
 from .npm_range import VERSION_PATTERN
 from .shapes import Text
 
-# No separator, no drive, no control character, and not `.` or `..`.
-_SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\:\x00-\x1f\x7f-\x9f]+"
+_HIDDEN = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+"""What `errors.hides` finds: no lock could name such a thing."""
+
+# No separator, no drive, nothing hidden, and not `.` or `..`.
+_SEGMENT = rf"(?!\.{{1,2}}(?:/|$))[^/\\:{_HIDDEN}]+"
 _RELATIVE = rf"{_SEGMENT}(?:/{_SEGMENT})*"
-_PLAIN_SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\:*\x00-\x1f\x7f-\x9f]+"
+_PLAIN_SEGMENT = rf"(?!\.{{1,2}}(?:/|$))[^/\\:*{_HIDDEN}]+"
 _PLAIN_RELATIVE = rf"{_PLAIN_SEGMENT}(?:/{_PLAIN_SEGMENT})*"
 _NOT_RESERVED = r"(?!(?:__proto__|constructor|prototype)$)"
 _KEBAB = rf"{_NOT_RESERVED}[a-z][a-z0-9-]*"
@@ -19,6 +22,9 @@ _SCRIPT_SEGMENT = r"(?!\.{1,2}(?:/|$))[A-Za-z0-9._][A-Za-z0-9._-]*"
 
 LINE = Text("a line of text", r"[^\x00-\x1f\x7f-\x9f]+", 500)
 NAME = Text("a text that is no reserved name", rf"{_NOT_RESERVED}[\s\S]+", 500)
+EVENT = Text(
+    "a name without control characters that is no reserved one", rf"{_NOT_RESERVED}[^{_HIDDEN}]+", 500
+)
 ID = Text("lower-case letters, digits and hyphens, a letter first", _KEBAB, 128)
 STEM = Text(
     "a stem: letters, digits, dot, underscore and hyphen, a letter or digit first",
@@ -26,7 +32,7 @@ STEM = Text(
     128,
 )
 PREFIX = Text("letters, digits, dot, underscore and hyphen, or nothing", r"[A-Za-z0-9._-]*", 64)
-POINTER = Text("a JSON pointer below the top, such as /mcpServers", r"(?:/(?:[^~/]|~[01])+)+", 200)
+POINTER = Text("a JSON pointer below the top, such as /mcpServers", rf"(?:/(?:[^~/{_HIDDEN}]|~[01])+)+", 200)
 FILE_NAME = Text("a file name without a folder", _SEGMENT, 255)
 RELATIVE = Text("a relative path without `.`, `..`, backslash, colon or control character", _RELATIVE)
 ROOT_FILE = Text(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import word_sets as sets
-from .patterns import CONFIG_KEY, ID, LINE, NAME, RELATIVE, SCRIPT, STEM, URL, VARIABLE
+from .patterns import CONFIG_KEY, EVENT, ID, LINE, NAME, RELATIVE, SCRIPT, STEM, URL, VARIABLE
 from .shapes import (
     ANY_TEXT,
     TEXT,
@@ -63,7 +63,7 @@ FEATURE_REQUIRED: dict[str, Shape] = {
     "agents": ListOf(STEM),
 }
 FEATURE_OPTIONAL: dict[str, Shape] = {
-    "hooks": ListOf(Record({"event": NAME, "script": SCRIPT}, {"matcher": LINE})),
+    "hooks": ListOf(Record({"event": EVENT, "script": SCRIPT}, {"matcher": LINE})),
     "commands": ListOf(
         Record({"family": STEM, "module": _MODULE, "router": NAME}, {"subcommands": ListOf(NAME)})
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -254,6 +255,18 @@ def test_a_manifest_asks_for_nothing_that_no_lock_could_name(home: Machine) -> N
         home.manifest(f'[packs.x]\n{source}\n[targets.claude]\nscope = "global"\n')
         ran = home.run("resolve")
         assert ran.status == 3 and "E-MANIFEST-INVALID" in ran.err and "control" in ran.err, ran.err
+
+
+@pytest.mark.parametrize("hidden", ["\n", "\x1b[2J", "\u202e", "\u2028"])
+def test_a_pack_gives_no_lock_that_cannot_be_read(home: Machine, make_pack: PackMaker, hidden: str) -> None:
+    """What would stand in the lock as a name is refused in the descriptor that says it."""
+    pack = make_pack()
+    path = pack / "capability.json"
+    path.write_text(path.read_text().replace('"Stop"', json.dumps(f"Stop{hidden}x")))
+    home.manifest(f'[packs.own]\npath = "{pack}"\n[targets.claude]\nscope = "global"\n')
+    ran = home.run("resolve")
+    assert ran.status == 3 and "E-DESCRIPTOR-INVALID" in ran.err and "/hooks/0/event" in ran.err
+    assert not lock_path(home).exists()
 
 
 # -- links that a clone can hold ----------------------------------------------------------------------------

@@ -477,7 +477,8 @@ def _texts() -> Iterator[Case]:
         said = {"sourceRepo": f"x{mark}", "commit": f"y{mark}"}
         yield Case(f"{name} text: provenance", "", host("/provenance", said))
         hook: Any = [{"event": f"Stop{mark}", "script": "hooks/ebb.sh"}]
-        yield Case(f"{name} text: event", "E-OVERLAY-TEXT", bundle(hooks=hook))
+        # An event is a name in the lock, which holds nothing of the kind.
+        yield Case(f"{name} text: event", "E-DESCRIPTOR-INVALID", bundle(hooks=hook))
         engine = {"command": "heron", "args": [f"--x{mark}"]}
         yield Case(f"{name} text: argument", "E-OVERLAY-TEXT", host("/runtime/orchestratorExec", engine))
         server = {"tide": {"command": "tide", "args": [f"a{mark}b"]}}
