@@ -89,6 +89,10 @@ def missing(
     return GsdlockError(code, what, fix, status=Exit.MISSING, where=where, details=details)
 
 
+MOST_SURFACE_TEXT = 2000
+"""Characters of what would be executed that anybody can be asked to read."""
+
+
 def shown(text: str, limit: int = 80) -> str:
     """`text` fit to be shown: control, bidi and line-separator characters replaced by U+FFFD, then cut.
 

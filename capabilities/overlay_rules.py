@@ -11,13 +11,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .errors import refused, shown
+from .errors import MOST_SURFACE_TEXT, refused, shown
 from .model import Capability, Feature
 from .overlay_surfaces import Surface, surfaces_of
 from .registry import RESERVED_PREFIXES
 
 MOST_SURFACES = 200
-MOST_SURFACE_TEXT = 2000
 """Nobody can consent to what cannot be read: more executable surfaces, or a longer one, is a refusal."""
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -96,7 +96,7 @@ def describe_entry(session: Session, entry: EntryChange) -> str:
     """An entry in words: the value as compact JSON, bounded; placeholders stay as they are locked."""
     import json
 
-    from ..capabilities.errors import GsdlockError, shown
+    from ..capabilities.errors import MOST_SURFACE_TEXT, GsdlockError, shown
     from ..store.blobs import named_value
 
     edit = entry.after or entry.before
@@ -108,4 +108,4 @@ def describe_entry(session: Session, entry: EntryChange) -> str:
             raise
         return f"{edit.op.value} {edit.value} (its content is not in the store)"
     text = json.dumps(value, ensure_ascii=False)
-    return f"{edit.op.value} {shown(text, 200)}"
+    return f"{edit.op.value} {shown(text, MOST_SURFACE_TEXT if edit.executes else 200)}"

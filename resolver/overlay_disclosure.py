@@ -11,9 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..capabilities.errors import shown
+from ..capabilities.errors import MOST_SURFACE_TEXT, shown
 from ..capabilities.model import Feature
-from ..capabilities.overlay_rules import MOST_SURFACE_TEXT
 from ..capabilities.overlay_surfaces import Surface, surfaces_of
 from .overlays import Overlay
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from ..capabilities.errors import GsdlockError, shown
+from ..capabilities.errors import MOST_SURFACE_TEXT, GsdlockError, shown
 from ..lockfiles.model import EditOp
 from .confinement import within
 from .items import Item, ItemKind, ItemOp, Stays
@@ -91,9 +91,11 @@ def scope_of(claim: EditClaim) -> str:
     return "global" if wanted.outside or led_out else wanted.scope
 
 
-def _told(value: object) -> str:
-    """A value as it is asked about: what a host would run is in it."""
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 300)
+def _told(change: WantedChange) -> str:
+    """A value as it is asked about. What a host would run is shown as far as anybody can read."""
+    value = change.change.value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return shown(text, MOST_SURFACE_TEXT if change.executes else 300)
 
 
 def entry_item(
@@ -154,7 +156,7 @@ def entry_items(
                 op, text = ItemOp.KEEP, "stands as it should"
             else:
                 op = ItemOp.REGISTER_HOOK if change.executes else ItemOp.EDIT
-                text = f"is put in: {_told(change.change.value)}"
+                text = f"is put in: {_told(change)}"
             items.append((claim.slug, entry_item(claim, change, op, text, stays)))
         wants = {change.identity for change in claim.changes}
         filled = {c.change.at for c in asked[claim.slug] if c.change.op is not EditOp.APPEND_UNIQUE}
