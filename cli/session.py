@@ -204,7 +204,10 @@ class Session:
         from ..resolver.sources.base import SourceContext
 
         return SourceContext(
-            environment=self.environment, blobs=self.blobs, offline=bool(self.settings["offline"].value)
+            environment=self.environment,
+            blobs=self.blobs,
+            offline=bool(self.settings["offline"].value),
+            written=() if self.manifest_path is None else (self.lock_path, f"{self.lock_path}.sig"),
         )
 
     def sources_for(self, lock: Lock | None) -> SourceContext:

@@ -6,6 +6,7 @@ version to be pinned to, so its tree is read again each time.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from ..capabilities.errors import GsdlockError, input_error, missing
 from ..capabilities.homes import check_scope
 from ..capabilities.model import Runtime
 from ..capabilities.registry import BUILTIN, Registry
+from ..capabilities.vocabulary import Scope
 from ..lockfiles.model import Lock, LockedCapability, LockedPack, PackKind, target_bytes
 from .manifest import Manifest, PackEntry, TargetEntry
 from .once import PutOnce, read_once
@@ -138,20 +140,21 @@ def _build(
 ) -> Resolution:
     from .overlays import load, merged_registry, packs_for, pins_for
 
+    overlays = load(manifest, context, bundles.given, bundles.pins, locked=bundles.locked)
+    registry = merged_registry(first_party, overlays)
+    apart = (*_apart(manifest, registry), *context.written)
     packs: dict[str, Pack] = {}
     pins: list[LockedPack] = []
     faults: list[GsdlockError] = []
     for entry in manifest.packs:
         try:
-            pack, pin = _pack(entry, manifest, first_party, context, kept.get(entry.name))
+            pack, pin = _pack(entry, manifest, first_party, context, kept.get(entry.name), apart)
         except GsdlockError as fault:
             faults.append(fault)
             continue
         packs[entry.name] = read_once(pack)
         pins.append(pin)
     _raise_first(faults)
-    overlays = load(manifest, context, bundles.given, bundles.pins, locked=bundles.locked)
-    registry = merged_registry(first_party, overlays)
     planned: list[PlannedTarget] = []
     sink = PutOnce(context.blobs)
     for target in manifest.targets:
@@ -223,6 +226,7 @@ def _pack(
     registry: Registry,
     context: SourceContext,
     locked: LockedPack | None,
+    apart: tuple[str, ...],
 ) -> tuple[Pack, LockedPack]:
     source = PackSource(
         name=entry.name,
@@ -233,6 +237,7 @@ def _pack(
         ref=entry.ref,
         subdirectory=entry.subdirectory,
         integrity=entry.integrity,
+        apart=apart,
     )
     fetched = fetch(source, context, locked)
     pack = read_pack(entry.name, fetched.version, fetched.tree, registry.features)
@@ -247,6 +252,14 @@ def _pack(
         revision=fetched.revision,
     )
     return pack, pin
+
+
+def _apart(manifest: Manifest, registry: Registry) -> tuple[str, ...]:
+    """What of the manifest's folder is in no pack, although the pack may lie there or above: the manifest,
+    and the folders that local targets are installed into. As full paths."""
+    runtimes = (registry.runtimes.get(t.runtime) for t in manifest.targets if t.scope == Scope.LOCAL)
+    folders = {r.local_config_dir for r in runtimes if r is not None and r.local_config_dir}
+    return (manifest.path, *(posixpath.join(manifest.folder, f) for f in sorted(folders)))
 
 
 def _capabilities(

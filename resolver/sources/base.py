@@ -36,7 +36,8 @@ class PackSource(Struct, frozen=True):
     `folder` the folder of the manifest (absolute), where relative paths start. `version` is an npm range or
     dist-tag (npm only), `ref` a branch, tag, commit or `refs/…` (git only, also written `url#ref`),
     `subdirectory` the folder inside the source that is the pack (git and archive), `integrity` the
-    `sha512-…` that an archive must have. Each is empty where not given.
+    `sha512-…` that an archive must have. Each is empty where not given. `apart` are full paths of
+    what lies in a folder and is no part of the pack (path only).
     """
 
     name: str
@@ -48,6 +49,7 @@ class PackSource(Struct, frozen=True):
     subdirectory: str = ""
     integrity: str = ""
     what: str = "pack"
+    apart: tuple[str, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -172,6 +174,7 @@ class SourceContext(Struct, frozen=True):
 
     With `offline` nothing touches the network. `unbelieved` are pins of a lock that somebody else made: the
     tree that one names may be that of another pack which the store holds, so the pin itself is read again.
+    `written` are full paths of files that gsdlock writes beside a manifest: no pack in a folder has them.
     `builtin` is the folder that holds the packs that come with gsdlock; empty means the package's own.
     """
 
@@ -179,6 +182,7 @@ class SourceContext(Struct, frozen=True):
     blobs: BlobStore
     offline: bool = False
     unbelieved: frozenset[LockedPack] = frozenset()
+    written: tuple[str, ...] = ()
     builtin: str = ""
     processes: ProcessRunner = field(default_factory=_system_processes)
     downloader: Downloader = field(default_factory=_http_downloader)

@@ -2,18 +2,22 @@
 
 The walk goes from open folder handle to open folder handle and follows no link, so nothing outside of the
 folder can get into the pack, even while somebody changes the folder under our hands. Only the folder itself
-may be a link. What version control and tools keep in a folder is not part of the pack (`SKIPPED`).
+may be a link. What version control and tools keep in a folder is not part of the pack (`SKIPPED`), nor is
+what gsdlock itself makes there (`PackSource.apart`): else a pack would grow by what is installed from it.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+
+from msgspec import Struct
 
 from ...capabilities.errors import GsdlockError, input_error, missing, refused, shown
 from ...lockfiles.model import LockedPack
+from ...store.confinement import STAGING_PREFIX
 from .base import Gathered, Limits, PackSource, SourceContext
 from .tree import TreeBuilder
 
@@ -26,6 +30,7 @@ SKIPPED = frozenset(
         "__pycache__",
         ".DS_Store",
         "gsdlock.lock",
+        "gsdlock.lock.sig",
         ".gsdlock",
     }
 )
@@ -37,7 +42,8 @@ _CHUNK = 1 << 20
 def gather(source: PackSource, context: SourceContext, locked: LockedPack | None) -> Gathered:
     """All files of the folder. See `read_folder` for the errors, and E-PACK-PATH for the spec."""
     folder = local_path(source, context)
-    return Gathered(read_folder(folder, source.subject, context.limits).contents, resolved="")
+    builder = read_folder(folder, source.subject, context.limits, apart=source.apart)
+    return Gathered(builder.contents, resolved="")
 
 
 def local_path(source: PackSource, context: SourceContext) -> str:
@@ -62,8 +68,10 @@ def local_path(source: PackSource, context: SourceContext) -> str:
     return os.path.normpath(os.path.join(source.folder, spec))
 
 
-def read_folder(folder: str, subject: str, limits: Limits, *, by_shebang: bool = False) -> TreeBuilder:
-    """The files below `folder` (absolute), without those in `SKIPPED`.
+def read_folder(
+    folder: str, subject: str, limits: Limits, *, by_shebang: bool = False, apart: Iterable[str] = ()
+) -> TreeBuilder:
+    """The files below `folder` (absolute), without those in `SKIPPED` and what is at the full paths `apart`.
 
     A file is executable where its owner may execute it; with `by_shebang`, or where the platform has no such
     bit, where it begins with `#!`. Raises E-PACK-PATH-MISSING, E-PACK-PATH-FILE (it is a file), E-PACK-LINK
@@ -72,15 +80,37 @@ def read_folder(folder: str, subject: str, limits: Limits, *, by_shebang: bool =
     """
     builder = TreeBuilder(subject, limits)
     by_shebang = by_shebang or os.name != "posix"
+    passed = _Passed(frozenset(filter(None, map(_identity, apart))))
     with _reading(folder, subject):
         if os.name == "posix":
             with ExitStack() as handles:
                 handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 handles.callback(os.close, handle)
-                _walk(handle, "", builder, by_shebang)
+                _walk(handle, "", builder, by_shebang, passed)
         else:
-            _walk_by_path(folder, "", builder)
+            _walk_by_path(folder, "", builder, passed)
     return builder
+
+
+class _Passed(Struct, frozen=True):
+    """What is passed over: names, and files and folders by device and inode, as a path may go over links."""
+
+    identities: frozenset[tuple[int, int]]
+
+    def has(self, name: str, status: os.stat_result) -> bool:
+        return (
+            name in SKIPPED
+            or name.startswith(STAGING_PREFIX)
+            or (status.st_dev, status.st_ino) in self.identities
+        )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None  # nothing is there
+    return status.st_dev, status.st_ino
 
 
 class _reading:
@@ -120,16 +150,16 @@ class _reading:
         ) from None
 
 
-def _walk(folder: int, prefix: str, builder: TreeBuilder, by_shebang: bool) -> None:
+def _walk(folder: int, prefix: str, builder: TreeBuilder, by_shebang: bool, passed: _Passed) -> None:
     """Take everything below an open folder; `prefix` is its name with a final `/`, or empty."""
-    for name, mode in _sorted_entries(folder):
+    for name, mode in _sorted_entries(folder, passed):
         path = prefix + name
         if _is_folder(mode, path, builder.subject):
             builder.add_folder(path)
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
             handle = _open(name, flags, folder, path)
             try:
-                _walk(handle, path + "/", builder, by_shebang)
+                _walk(handle, path + "/", builder, by_shebang, passed)
             finally:
                 os.close(handle)
         else:
@@ -147,10 +177,10 @@ def _walk(folder: int, prefix: str, builder: TreeBuilder, by_shebang: bool) -> N
             builder.add_file(path, data, data.startswith(b"#!") if by_shebang else bool(mode & 0o100))
 
 
-def _sorted_entries(folder: int) -> Iterator[tuple[str, int]]:
+def _sorted_entries(folder: int, passed: _Passed) -> Iterator[tuple[str, int]]:
     with os.scandir(folder) as entries:
-        found = [(e.name, e.stat(follow_symlinks=False).st_mode) for e in entries if e.name not in SKIPPED]
-    return iter(sorted(found))
+        found = sorted((e.name, e.stat(follow_symlinks=False)) for e in entries)
+    return ((name, status.st_mode) for name, status in found if not passed.has(name, status))
 
 
 def _open(name: str, flags: int, folder: int, path: str) -> int:
@@ -172,12 +202,13 @@ def _read(handle: int, builder: TreeBuilder, path: str) -> bytes:
     return b"".join(parts)
 
 
-def _walk_by_path(folder: str, prefix: str, builder: TreeBuilder) -> None:
+def _walk_by_path(folder: str, prefix: str, builder: TreeBuilder, passed: _Passed) -> None:
     """The same without folder handles, for platforms that have none."""
     with os.scandir(folder) as entries:
-        found = sorted((e.name, e.path, e.stat(follow_symlinks=False)) for e in entries)
+        # The entry itself does not know its inode everywhere.
+        found = sorted((e.name, e.path, os.lstat(e.path)) for e in entries)
     for name, full, status in found:
-        if name in SKIPPED:
+        if passed.has(name, status):
             continue
         path = prefix + name
         # 0x400: a reparse point, which a junction is without being a symbolic link.
@@ -185,7 +216,7 @@ def _walk_by_path(folder: str, prefix: str, builder: TreeBuilder) -> None:
             raise _link(builder.subject, path)
         if _is_folder(status.st_mode, path, builder.subject):
             builder.add_folder(path)
-            _walk_by_path(full, path + "/", builder)
+            _walk_by_path(full, path + "/", builder, passed)
         else:
             builder.check_file(path)
             handle = os.open(full, os.O_RDONLY | getattr(os, "O_BINARY", 0))

@@ -98,6 +98,34 @@ def test_resolve_touches_no_host_folder(starter: Machine) -> None:
     assert starter.tree() == {}
 
 
+@pytest.mark.parametrize("pack", ["project", "above", "over a link"])
+def test_a_pack_does_not_grow_by_what_is_installed_from_it(
+    pack: str, machine: Machine, make_pack: PackMaker, tmp_path: Path
+) -> None:
+    folder = machine.project if pack == "project" else machine.root / "pack"
+    if pack != "project":
+        machine.project.rmdir()
+    shutil.copytree(make_pack(), folder, dirs_exist_ok=True)
+    if pack == "above":
+        machine.project.symlink_to(folder / "examples", target_is_directory=True)
+        (folder / "examples").mkdir()
+    elif pack == "over a link":
+        machine.project.symlink_to(folder, target_is_directory=True)
+    targets = "".join(f'[targets.{host}]\nscope = "local"\n' for host in ("claude", "codex", "cline"))
+    machine.manifest(f'[packs.own]\npath = "{folder}"\n{targets}')
+    machine.ok("resolve")
+    machine.ok("apply", "--allow", "high")
+    assert (machine.project / ".claude/skills/greet/SKILL.md").is_file()
+    (machine.project / "gsdlock.lock.sig").write_text("signed")
+    (machine.project / ".gsdlock-write-1-a").write_text("broken off")
+    machine.manifest(f"# a word\n{(machine.project / 'gsdlock.toml').read_text()}")
+    machine.ok("resolve", "--check")
+    named = ("--lock", str(folder / "other.lock"))
+    machine.ok(*named, "resolve")
+    machine.ok(*named, "resolve", "--check")
+    machine.ok("apply", "--locked")
+
+
 def git(folder: Path, *words: str) -> str:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"]
     done = subprocess.run(
