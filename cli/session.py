@@ -275,6 +275,7 @@ def write_file(path: str, data: bytes, *, inside: str = "") -> None:
     Raises `GsdlockError`: E-FILE-WRITE naming the path, E-FILE-LINK (status 4).
     """
     from ..capabilities.errors import input_error, refused
+    from ..resolver.sources.scratch import sweep
 
     real = os.path.realpath(path)
     if inside and not real.startswith(os.path.realpath(inside).rstrip("/") + "/"):
@@ -287,7 +288,7 @@ def write_file(path: str, data: bytes, *, inside: str = "") -> None:
     temporary = None
     folder = os.path.dirname(real)
     try:
-        _sweep(folder)
+        sweep(folder, _TEMPORARY)
         name = f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
         handle = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         temporary = os.path.join(folder, name)
@@ -306,23 +307,6 @@ def write_file(path: str, data: bytes, *, inside: str = "") -> None:
 
 
 _TEMPORARY = ".gsdlock-write-"
-
-
-def _sweep(folder: str) -> None:
-    """Remove what a command that was killed while it wrote left beside a file: its name says whose it is."""
-    import contextlib
-
-    for name in os.listdir(folder) if os.name == "posix" else ():
-        process = name.removeprefix(_TEMPORARY).split("-")[0]
-        if not name.startswith(_TEMPORARY) or not process.isdigit():
-            continue
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, name))
-        except (OSError, OverflowError):
-            continue  # alive, and somebody else's; or no process's number
 
 
 def _mode(path: str) -> int:

@@ -8,6 +8,7 @@ but nothing may ask on a terminal.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 
@@ -28,12 +29,14 @@ from .git_url import (
 )
 from .integrity import anew, offline
 from .names import name_fault
+from .scratch import make_folder, scratch
 from .tree import TreeBuilder, no_subdirectory
 
 _FETCH_SECONDS = 900.0
 _LOCAL_SECONDS = 300.0
 _LOCK_SECONDS = 900.0
 _LISTING_BYTES = 64 << 20
+_NEW = ".new-"
 _ALL_DEPTHS = "2147483647"  # git's own number for "no limit"
 
 # Git variables of the caller's that would point our commands at another repository, or trace into a file.
@@ -45,6 +48,7 @@ _DROPPED = frozenset(
         "GIT_COMMON_DIR",
         "GIT_CONFIG",
         "GIT_CONFIG_PARAMETERS",
+        "GIT_DEFAULT_HASH",
         "GIT_DIR",
         "GIT_EXEC_PATH",
         "GIT_GRAFT_FILE",
@@ -137,19 +141,21 @@ class _Git(Struct, frozen=True):
 
     def bring_commit(self, name: str) -> str:
         """The commit of the object `name` (a commit, or a tag of one), fetched if it is not here."""
-        self._make_repository()
+        self._make_repository(name)
         commit = self._commit_of(name)
         if commit is not None:
             return commit
         if self.context.offline and not is_local(self.url):
             raise offline(self.source, pinned=True)
         with _Lock(self.folder + ".lock", self.source):
-            done = self._fetch("--depth=1", f"+{name}:refs/gsdlock/{name}")
-            commit = self._commit_of(name)
-            if commit is None:
-                # The server does not give single objects, or the object is no longer at the end of a ref.
-                self._fetch_all(done)
-                commit = self._commit_of(name)
+            try:
+                commit = self._fetched(name)
+            except GsdlockError:
+                if self._is_whole(name):
+                    raise
+            if commit is None and not self._is_whole(name):
+                self._make_anew(name)
+                commit = self._fetched(name)
         if commit is None:
             raise missing(
                 "E-GIT-COMMIT",
@@ -158,8 +164,31 @@ class _Git(Struct, frozen=True):
             )
         return commit
 
+    def _fetched(self, name: str) -> str | None:
+        done = self._fetch("--depth=1", f"+{name}:refs/gsdlock/{name}")
+        commit = self._commit_of(name)
+        if commit is None:
+            # The server does not give single objects, or the object is no longer at the end of a ref.
+            self._fetch_all(done)
+            commit = self._commit_of(name)
+        return commit
+
     def contents(self, commit: str) -> Contents:
-        """All files of the commit, below the subdirectory if there is one."""
+        """All files of the commit, below the subdirectory if there is one. What is damaged in the cached
+        repository is fetched again."""
+        try:
+            return self._contents(commit)
+        except GsdlockError as fault:
+            if fault.code not in ("E-GIT-FAILED", "E-PACK-SUBDIRECTORY") or self._is_whole(commit):
+                raise
+        if self.context.offline and not is_local(self.url):
+            raise offline(self.source, pinned=True)
+        with _Lock(self.folder + ".lock", self.source):
+            if not self._is_whole(commit):
+                self._make_anew(commit)
+        return self._contents(self.bring_commit(commit))
+
+    def _contents(self, commit: str) -> Contents:
         builder = TreeBuilder(self.source.subject, self.context.limits)
         entries = self._listing(commit)
         left = self.context.limits.total
@@ -259,9 +288,15 @@ class _Git(Struct, frozen=True):
         return next(iter(objects.values()), None)
 
     def _abbreviated(self, ref: str) -> str:
-        self._make_repository()
+        self._make_repository(ref)
         with _Lock(self.folder + ".lock", self.source):
-            self._fetch_all(None)
+            try:
+                self._fetch_all(None)
+            except GsdlockError:
+                if self._is_whole(ref):
+                    raise
+                self._make_anew(ref)
+                self._fetch_all(None)
         commit = self._commit_of(ref)
         if commit is None:
             raise bad_ref(self.source, ref, "names nothing there, or more than one commit")
@@ -301,21 +336,33 @@ class _Git(Struct, frozen=True):
         whole = self._read_only("cat-file", "-e", text + "^{tree}").status == 0
         return text if whole else None
 
-    def _make_repository(self) -> None:
-        """The cached repository; whole or absent, also when several processes make it at once."""
+    def _is_whole(self, name: str) -> bool:
+        """Whether the cached repository is undamaged, and of the object format that `name` is of."""
+        told = self._read_only("rev-parse", "--show-object-format")
+        if told.status != 0 or told.out.decode("ascii", "replace").strip() != _object_format(name):
+            return False
+        return self._read_only("fsck", "--full", "--no-dangling", "--no-progress").status == 0
+
+    def _make_anew(self, name: str) -> None:
+        """An empty repository in place of the cached one: a cache holds nothing that is only there."""
+        parent = os.path.dirname(self.folder)
+        with scratch(parent, _NEW) as temporary, contextlib.suppress(FileNotFoundError):
+            os.rename(self.folder, os.path.join(temporary, "damaged"))
+        self._make_repository(name)
+
+    def _make_repository(self, name: str) -> None:
+        """The cached repository, for the object `name`; whole or absent, also when several processes make it
+        at once."""
         if os.path.isdir(self.folder):
             return
-        import shutil
-        import tempfile
-
         parent = os.path.dirname(self.folder)
-        os.makedirs(parent, 0o700, exist_ok=True)
-        temporary = tempfile.mkdtemp(prefix=".new-", dir=parent)
-        try:
+        with scratch(parent, _NEW) as temporary:
+            if os.path.lexists(self.folder) and not os.path.isdir(self.folder):
+                os.rename(self.folder, os.path.join(temporary, "damaged"))
             made = os.path.join(temporary, "repository")
-            result = self._run(
-                ["init", "--quiet", "--bare", "--template=", "--", made], parent, self._environment(False)
-            )
+            kind = f"--object-format={_object_format(name)}"
+            words = ["init", "--quiet", "--bare", "--template=", kind, "--", made]
+            result = self._run(words, parent, self._environment(False))
             if result.status != 0:
                 raise self._failed("init", result)
             try:
@@ -323,13 +370,11 @@ class _Git(Struct, frozen=True):
             except OSError:
                 if not os.path.isdir(self.folder):
                     raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
 
     def _network(self, *arguments: str, folder: str | None = None) -> Completed:
         """A command that talks to the remote, with the user's configuration."""
         where = folder or os.path.dirname(self.folder)
-        os.makedirs(where, 0o700, exist_ok=True)
+        make_folder(where)
         prefix = ["--git-dir", folder] if folder else []
         return self._run([*prefix, *arguments], where, self._environment(True), seconds=_FETCH_SECONDS)
 
@@ -381,7 +426,8 @@ class _Git(Struct, frozen=True):
             if name not in _DROPPED and not name.startswith("GIT_TRACE")
         }
         variables.update(
-            GIT_ALLOW_PROTOCOL=ALLOWED_PROTOCOLS,
+            # A path may be rewritten to a URL by the user's configuration.
+            GIT_ALLOW_PROTOCOL="file" if self.context.offline else ALLOWED_PROTOCOLS,
             GIT_TERMINAL_PROMPT="0",
             GIT_ASKPASS="",
             SSH_ASKPASS_REQUIRE="never",
@@ -398,6 +444,8 @@ class _Git(Struct, frozen=True):
         return variables
 
     def _failed(self, what: str, result: Completed) -> GsdlockError:
+        if self.context.offline and b"transport '" in result.err and b"not allowed" in result.err:
+            return offline(self.source, pinned=what == "fetch")
         lines = [line for line in result.err.decode("utf-8", "replace").splitlines() if line.strip()]
         fix = "Look whether `git ls-remote` works there by hand; credentials must come without a question."
         if what not in ("ls-remote", "fetch"):
@@ -408,6 +456,11 @@ class _Git(Struct, frozen=True):
             fix,
             details=[shown(line, 200) for line in lines[-5:]],
         )
+
+
+def _object_format(name: str) -> str:
+    """The format that a full object name is of; what is shorter is taken for the usual one."""
+    return "sha256" if len(name) == 64 else "sha1"
 
 
 class _Lock:

@@ -73,7 +73,7 @@ def context(environment: Environment, blobs: Any) -> SourceContext:
 def source(tmp_path: Path) -> Callable[..., PackSource]:
     """`source("path", "./x", subdirectory="y")`: the pack `demo` of a manifest in the temporary folder."""
 
-    def make(kind: str, spec: str, **more: str) -> PackSource:
+    def make(kind: str, spec: str, **more: Any) -> PackSource:
         return PackSource("demo", PackKind(kind), spec, str(tmp_path), **more)
 
     return make

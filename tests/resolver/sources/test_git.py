@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.lockfiles.model import LockedPack, PackKind
 from gsdlock.resolver.sources import fetch
 from gsdlock.resolver.sources.base import Limits, PackSource, SourceContext
@@ -288,20 +287,86 @@ def test_a_repository_that_is_not_there(source: Source, context: SourceContext, 
         fetch(source("git", "nowhere"), context, None)
 
 
-def test_a_cached_repository_that_was_damaged_is_named(
-    repository: Repository, source: Source, context: SourceContext, blobs: Any
+def lose_objects(cached: Path, repository: Repository, *revisions: str) -> None:
+    subprocess.run([GIT, "unpack-objects", "-q"], cwd=cached, input=taken_out(cached), check=True)
+    for name in (repository.git("rev-parse", r) for r in revisions):
+        (cached / "objects" / name[:2] / name[2:]).unlink()
+
+
+def no_folder(path: Path) -> None:
+    shutil.rmtree(path)
+    path.write_text("a file")
+
+
+def empty(path: Path) -> None:
+    shutil.rmtree(path)
+    path.mkdir()
+
+
+def tear(cached: Path) -> None:
+    (pack,) = cached.glob("objects/pack/*.pack")
+    pack.chmod(0o600)
+    pack.write_bytes(pack.read_bytes()[:-30])
+
+
+DAMAGES: dict[str, Callable[[Path, Repository], None]] = {
+    "a blob is lost": lambda cached, r: lose_objects(cached, r, "HEAD:a.md"),
+    "a folder is lost": lambda cached, r: lose_objects(cached, r, "HEAD:b"),
+    "the tree is lost": lambda cached, r: lose_objects(cached, r, "HEAD^{tree}"),
+    "the commit is lost": lambda cached, r: lose_objects(cached, r, "HEAD"),
+    "the pack is torn": lambda cached, r: tear(cached),
+    "HEAD is lost": lambda cached, r: (cached / "HEAD").unlink(),
+    "nothing is left in it": lambda cached, r: empty(cached),
+    "it is a file": lambda cached, r: no_folder(cached),
+    "the folder of all is a file": lambda cached, r: no_folder(cached.parent),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_cached_repository_that_was_damaged_is_made_again(
+    damage: str, repository: Repository, source: Source, context: SourceContext, blobs: Any
+) -> None:
+    repository.commit(a="1", b__c="2")
+    pin = locked(fetch(source("git", "repo"), context, None))
+    (cached,) = (p for p in (Path(context.cache) / "git").iterdir() if p.is_dir())
+    DAMAGES[damage](cached, repository)
+    for lock in (pin, None):
+        blobs.data.clear()
+        assert fetch(source("git", "repo"), context, lock).tree.digest == pin.tree
+    assert [p.name for p in cached.parent.iterdir() if p.is_dir()] == [cached.name], "and nothing is left"
+
+
+def test_what_a_killed_process_left_in_the_cache_goes_and_what_a_living_one_has_stays(
+    repository: Repository, source: Source, context: SourceContext
 ) -> None:
     repository.commit(a="1")
-    pin = locked(fetch(source("git", "repo"), context, None))
-    blobs.data.clear()
-    (cached,) = (p for p in (Path(context.cache) / "git").iterdir() if p.is_dir())
-    blob = repository.git("rev-parse", "HEAD:a.md")
-    subprocess.run([GIT, "unpack-objects", "-q"], cwd=cached, input=taken_out(cached), check=True)
-    (cached / "objects" / blob[:2] / blob[2:]).unlink()
-    with pytest.raises(GsdlockError) as caught:
-        fetch(source("git", "repo"), context, pin)
-    assert caught.value.code == "E-GIT-FAILED"
-    assert str(cached) in caught.value.fix
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    parent = Path(context.cache) / "git"
+    dead, alive, other = (parent / f".new-{n}" for n in (f"{ended.pid}-x", f"{os.getpid()}-x", "abc"))
+    for folder in (dead, alive, other):
+        (folder / "repository").mkdir(parents=True)
+    fetch(source("git", "repo"), context, None)
+    assert (dead.exists(), alive.exists(), other.exists()) == (False, True, True)
+
+
+@pytest.mark.parametrize("has", ["sha1", "sha256"])
+@pytest.mark.parametrize("wanted", ["sha1", "sha256"])
+def test_the_object_format_is_the_repositorys_and_not_the_users(
+    has: str, wanted: str, source: Source, context: SourceContext, tmp_path: Path, write: Write
+) -> None:
+    variables = {**context.environment.variables, "GIT_DEFAULT_HASH": has}
+    made = Repository(
+        tmp_path / "repo",
+        replace(context, environment=replace(context.environment, variables=variables)),
+        write,
+    )
+    commit = made.commit(a="1")
+    variables["GIT_DEFAULT_HASH"] = wanted
+    inside = replace(context, environment=replace(context.environment, variables=variables))
+    for ref in ("", "main", commit):
+        fetched = fetch(source("git", "repo", ref=ref), inside, None)
+        assert (fetched.revision, set(fetched.tree.files)) == (commit, {"a.md"})
 
 
 def taken_out(cached: Path) -> bytes:
@@ -364,6 +429,28 @@ def test_offline_a_remote_is_not_asked_and_the_cache_is_used(
     blobs.data.clear()
     with refused("E-OFFLINE", "not in the store"):
         fetch(source("git", url), away, pin)
+
+
+def test_offline_a_path_is_not_rewritten_to_a_remote(
+    repository: Repository, source: Source, context: SourceContext, tmp_path: Path, refused: Refused
+) -> None:
+    """The user's own configuration may lead elsewhere; a helper of that name tells whether it was asked."""
+    repository.commit(a="1")
+    (tmp_path / "home" / ".gitconfig").write_text(
+        f'[url "ssh://example.invalid/"]\ninsteadOf = {repository.folder}\n'
+    )
+    asked = tmp_path / "ssh"
+    asked.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\nexit 1\n")
+    asked.chmod(0o755)
+    variables = {**context.environment.variables, "GIT_SSH": str(asked)}
+    inside = replace(context, environment=replace(context.environment, variables=variables))
+    for ref in ("", "0" * 40):
+        with refused("E-OFFLINE", status=5):
+            fetch(source("git", "repo", ref=ref), replace(inside, offline=True), None)
+    assert not (tmp_path / "sprung").exists()
+    with refused("E-GIT-FAILED"):
+        fetch(source("git", "repo"), inside, None)
+    assert (tmp_path / "sprung").exists()
 
 
 def test_several_at_once_share_one_cache(
