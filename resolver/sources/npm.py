@@ -19,6 +19,7 @@ from ...lockfiles.model import LockedPack
 from .base import Gathered, PackSource, SourceContext
 from .downloads import integrity_of, is_integrity, recall
 from .integrity import anew, check_integrity, offline
+from .scratch import scratch
 from .unpack import Strip, unpack
 
 _SECONDS = 300.0
@@ -221,28 +222,30 @@ class _Npm:
             "npm_config_fund": "false",
             "npm_config_progress": "false",
             "npm_config_loglevel": "error",
+            "npm_config_dry_run": "false",  # the user's own would keep the tarball from being written
         }
 
     @contextmanager
     def _scratch(self) -> Iterator[str]:
         """A folder of its own for npm to stand in: with an empty package.json, so that it looks no further
         up for a project whose settings or workspaces would come into force."""
-        import shutil
-        import tempfile
-
-        os.makedirs(self._context.cache, 0o700, exist_ok=True)
-        folder = tempfile.mkdtemp(prefix="npm-", dir=self._context.cache)
-        try:
+        with scratch(self._context.cache, "npm-") as folder:
             with open(os.path.join(folder, "package.json"), "w", encoding="utf-8") as file:
                 file.write("{}\n")
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _failed(self, what: str, status: int, answer: Any, err: bytes) -> GsdlockError:
         error = answer.get("error") if isinstance(answer, dict) else None
         error = error if isinstance(error, dict) else {}
         code = str(error.get("code") or "")
+        if code == "ETARGET" and "date before" in str(error.get("summary")):
+            return missing(
+                "E-NPM-FAILED",
+                f"{self._source.subject}: your npm settings (before, or min-release-age) leaves out what "
+                f"was published later, and so the {self._source.spec} that is wanted",
+                "Ask for an older version in the manifest, or take that setting out: npm config ls.",
+                details=[shown(str(error["summary"]), 200)],
+            )
         if code in ("E404", "ETARGET", "ENOVERSIONS"):
             return missing(
                 "E-NPM-NOT-FOUND",

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import subprocess
 import sys
 import tarfile
 from collections.abc import Callable
@@ -39,6 +40,9 @@ name, _, version = operands[0].rpartition("@") if "@" in operands[0][1:] else (o
 package = registry.get(name)
 if package and package.get("silent") and version not in package["versions"] and version:
     sys.exit(0)
+if package and package.get("before") and arguments[0] == "pack":
+    print(json.dumps({{"error": {{"code": "ETARGET", "summary": "No version with a date before 2015."}}}}))
+    sys.exit(1)
 if package is None or (version and version not in package["versions"]):
     print(json.dumps({{"error": {{"code": "E404", "summary": "Not found"}}}}))
     sys.exit(1)
@@ -375,3 +379,31 @@ def test_the_real_npm(source: Source, context: SourceContext) -> None:
         "sha512-xgz8Er1/uAaWvIkTXBuNNbVO3d113H9dJUysHSz9yP9wCf57AEs7dLgWdaatPeLVDYTbtJEugkxSUBIscEsCrg=="
     )
     assert fetched.tree.digest == "sha256:3ba2a3e0d9cc86fc0774c37fff865c94c475203c830ab5c0c60702df3b2d09f8"
+
+
+def test_a_version_that_the_users_own_npm_leaves_out_is_not_called_absent(
+    registry: Registry, with_npm: SourceContext, source: Source, refused: Refused
+) -> None:
+    registry.publish("late", "1.0.0", before=True)
+    with refused("E-NPM-FAILED", "your npm settings", "min-release-age", "date before 2015", status=5):
+        fetch(source("npm", "late"), with_npm, None)
+
+
+def test_the_users_own_npm_is_not_left_to_do_nothing(
+    registry: Registry, with_npm: SourceContext, source: Source
+) -> None:
+    fetch(source("npm", "@scope/pack"), with_npm, None)
+    assert {call["env"]["npm_config_dry_run"] for call in registry.calls()} == {"false"}
+
+
+def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(
+    registry: Registry, with_npm: SourceContext, source: Source
+) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    dead, alive = (Path(with_npm.cache) / f"npm-{n}-x" for n in (ended.pid, os.getpid()))
+    for folder in (dead, alive):
+        folder.mkdir(parents=True)
+        (folder / "package.json").write_text("{}")
+    fetch(source("npm", "@scope/pack"), with_npm, None)
+    assert sorted(Path(with_npm.cache).glob("npm-*")) == [alive]
