@@ -91,6 +91,7 @@ def kept_pins(
         if e.name in before
         and before[e.name].kind is e.kind
         and before[e.name].requested == e.requested
+        and e.integrity in ("", before[e.name].integrity)
         and e.kind not in _ALWAYS_READ
         and not (upgrade is not None and upgrade.admits(e.name))
     }

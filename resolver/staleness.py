@@ -19,6 +19,8 @@ def stale(manifest: Manifest, lock: Lock) -> list[str]:
             reasons.append(f"pack {pack.name} is not locked")
         elif (pin.kind, pin.requested) != (pack.kind, pack.requested):
             reasons.append(f"pack {pack.name} was locked for {pin.requested}, not for {pack.requested}")
+        elif pack.integrity not in ("", pin.integrity):
+            reasons.append(f"pack {pack.name} was locked with another integrity")
     reasons += [f"pack {name} is locked but no longer in the manifest" for name in locked]
     bundles = {o.name: o for o in lock.overlays}
     for overlay in manifest.overlays:
@@ -29,6 +31,8 @@ def stale(manifest: Manifest, lock: Lock) -> list[str]:
             reasons.append(
                 f"overlay {overlay.name} was locked for {bundle.requested}, not for {overlay.requested}"
             )
+        elif overlay.integrity not in ("", bundle.integrity):
+            reasons.append(f"overlay {overlay.name} was locked with another integrity")
     targets = {t.name: t for t in lock.targets}
     for entry in manifest.targets:
         target = targets.pop(entry.name, None)

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from gsdlock.resolver.sources.downloads import integrity_of
 
 from .conftest import Machine, PackMaker
 
@@ -124,6 +125,33 @@ def test_a_pack_does_not_grow_by_what_is_installed_from_it(
     machine.ok(*named, "resolve")
     machine.ok(*named, "resolve", "--check")
     machine.ok("apply", "--locked")
+
+
+def test_an_integrity_that_was_changed_in_the_manifest_asks_for_other_bytes(
+    machine: Machine, make_pack: PackMaker
+) -> None:
+    def archive(version: str) -> str:
+        made = shutil.make_archive(str(machine.root / "pack"), "tar", make_pack(version))
+        return integrity_of(Path(made).read_bytes())
+
+    def ask(integrity: str) -> None:
+        machine.manifest(
+            f'[packs.own]\narchive = "{machine.root}/pack.tar"\nintegrity = "{integrity}"\n'
+            '[targets.claude]\nscope = "global"\n'
+        )
+
+    ask(archive("1.0.0"))
+    machine.ok("resolve")
+    ask(integrity_of(b"other"))
+    assert "E-LOCK-STALE" in machine.run("apply", "--locked").err
+    assert "another integrity" in machine.run("apply", "--locked").err
+    before = lock(machine)
+    ran = machine.run("resolve")
+    assert ran.status == 5 and "E-PACK-INTEGRITY" in ran.err and lock(machine) == before
+    second = archive("2.0.0")
+    ask(second)
+    machine.ok("resolve")
+    assert second.encode() in lock(machine)
 
 
 def git(folder: Path, *words: str) -> str:
