@@ -217,11 +217,13 @@ class RuntimeCompat(Struct, frozen=True):
 
 
 class FeatureHook(Struct, frozen=True):
-    """A script of the feature (path relative to it) that a host runs on an event."""
+    """A script of the feature (path relative to it) that a host runs on an event. `timeout` is in seconds, 0
+    where none is given."""
 
     event: str
     script: str
     matcher: str | None = None
+    timeout: int = 0
 
 
 class FeatureCommand(Struct, frozen=True):

@@ -220,7 +220,10 @@ def _feature(data: Mapping[str, Any], common: dict[str, Any]) -> Feature:
         ),
         skills=tuple(data["skills"]),
         agents=tuple(data["agents"]),
-        hooks=tuple(FeatureHook(h["event"], h["script"], h.get("matcher")) for h in data.get("hooks", ())),
+        hooks=tuple(
+            FeatureHook(h["event"], h["script"], h.get("matcher"), h.get("timeout", 0))
+            for h in data.get("hooks", ())
+        ),
         commands=tuple(_command(c) for c in data.get("commands", ())),
         mcp_servers=tuple(_server(n, s) for n, s in sorted(data.get("mcpServers", {}).items())),
         activation_key=data.get("activationKey"),

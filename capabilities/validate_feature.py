@@ -21,6 +21,7 @@ from .shapes import (
     Shape,
     Tagged,
     Text,
+    Whole,
     choice,
     show,
 )
@@ -63,7 +64,7 @@ FEATURE_REQUIRED: dict[str, Shape] = {
     "agents": ListOf(STEM),
 }
 FEATURE_OPTIONAL: dict[str, Shape] = {
-    "hooks": ListOf(Record({"event": EVENT, "script": SCRIPT}, {"matcher": LINE})),
+    "hooks": ListOf(Record({"event": EVENT, "script": SCRIPT}, {"matcher": LINE, "timeout": Whole(1)})),
     "commands": ListOf(
         Record({"family": STEM, "module": _MODULE, "router": NAME}, {"subcommands": ListOf(NAME)})
     ),

@@ -8,11 +8,12 @@ the plugins reference of Claude Code's documentation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..capabilities.errors import GsdlockError, input_error, shown
 from ..capabilities.model import Feature
+from .concerns import some
 from .marks import check_decoded
 from .pack import ArtifactKind, Pack, PackLayout, Tree
 from .pack_common import (
@@ -29,6 +30,11 @@ from .pack_skills import outermost
 from .sources.names import name_fault
 
 MANIFEST = ".claude-plugin/plugin.json"
+# Keys of the manifest that no descriptor has words for, with where they usually lie.
+_NOT_CARRIED = (
+    ("outputStyles", "output-styles"),
+    ("lspServers", ".lsp.json"),
+)
 
 
 def matches(tree: Tree) -> bool:
@@ -62,6 +68,7 @@ def read(name: str, version: str, tree: Tree, known_features: Mapping[str, Featu
     for where, value in _configured(name, tree, manifest, "mcpServers", ".mcp.json", collector):
         servers.update(servers_of(value, where, notices))
     artifacts = collector.finish()
+    notices += _not_carried(tree, manifest, [path for a in artifacts for path in a.files])
     feature = synthesize(
         id_,
         _text(manifest, "displayName") or _text(manifest, "name") or name,
@@ -73,6 +80,18 @@ def read(name: str, version: str, tree: Tree, known_features: Mapping[str, Featu
         **({"mcpServers": servers} if servers else {}),
     )
     return Pack(name, version, PackLayout.PLUGIN, tree, artifacts, (feature,), tuple(notices))
+
+
+def _not_carried(tree: Tree, manifest: Mapping[str, Any], installed: Sequence[str]) -> Iterator[str]:
+    """What a plugin has besides, told in a line each: nothing is lost in silence."""
+    for key, usual in _NOT_CARRIED:
+        if manifest.get(key) or any(path == usual or path.startswith(f"{usual}/") for path in tree.files):
+            yield f"its {key} are left out, because a feature has none"
+    pointing = [p for p in sorted(set(installed)) if b"CLAUDE_PLUGIN_ROOT" in tree.read(p)]
+    if pointing:
+        yield (
+            f"no host sets CLAUDE_PLUGIN_ROOT for what is installed as files; it stands in {some(pointing)}"
+        )
 
 
 def _skill_folders(pack: str, tree: Tree, manifest: Mapping[str, Any], collector: Collector) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -20,10 +21,11 @@ _STARTERS = {
     "bash": (".sh", ".bash"),
     "sh": (".sh",),
 }
+_MOST_SECONDS = 86_400
 _SERVER_KEYS = ("type", "command", "args", "env", "url", "headers")
 
 
-def hooks_of(value: Any, where: str, notices: list[str]) -> list[dict[str, str]]:
+def hooks_of(value: Any, where: str, notices: list[str]) -> list[dict[str, Any]]:
     """`hooks` entries of a descriptor from the contents of `hooks.json`; `where` names the file."""
     events = value.get("hooks", value) if isinstance(value, dict) else None
     if not isinstance(events, dict):
@@ -39,7 +41,19 @@ def hooks_of(value: Any, where: str, notices: list[str]) -> list[dict[str, str]]
                 "than one script of the plugin"
             )
             continue
-        hooks.append({"event": event, "script": script} | ({"matcher": matcher} if matcher else {}))
+        hook: dict[str, Any] = {"event": event, "script": script} | ({"matcher": matcher} if matcher else {})
+        said = handler.get("timeout")
+        # A descriptor has whole seconds, and no script must get less than it asked for.
+        if isinstance(said, (int, float)) and not isinstance(said, bool) and 0 < said <= _MOST_SECONDS:
+            hook["timeout"] = math.ceil(said)
+        unsaid = sorted(k for k in handler if k not in ("type", "command", "timeout"))
+        unsaid += ["timeout"] if "timeout" in handler and "timeout" not in hook else []
+        if unsaid:
+            notices.append(
+                f"{where}: of the {shown(event, 40)} hook `{shown(script)}` left out are "
+                f"{', '.join(shown(k, 40) for k in unsaid)}"
+            )
+        hooks.append(hook)
     return hooks
 
 

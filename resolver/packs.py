@@ -31,12 +31,36 @@ def read_pack(name: str, version: str, tree: Tree, known_features: Mapping[str, 
     if pack_capability.matches_one(tree):
         return pack_capability.read(name, version, tree)
     if pack_plugin.matches(tree):
-        return pack_plugin.read(name, version, tree, known_features)
+        return _of_marketplace(pack_plugin.read(name, version, tree, known_features))
     if pack_capability.folders(tree):
         return pack_capability.read(name, version, tree)
     if pack_skills.matches(tree):
-        return pack_skills.read(name, version, tree, known_features)
+        return _of_marketplace(pack_skills.read(name, version, tree, known_features))
     raise _unknown_layout(name, tree)
+
+
+_MARKETPLACE = ".claude-plugin/marketplace.json"
+
+
+def _of_marketplace(pack: Pack) -> Pack:
+    """With a notice where the tree lists plugins that lie elsewhere in it, or not in it at all."""
+    from msgspec.structs import replace
+
+    from .pack_common import read_json
+
+    if _MARKETPLACE not in pack.tree.files:
+        return pack
+    data = read_json(pack.tree, _MARKETPLACE)
+    listed = data.get("plugins") if isinstance(data, dict) else None
+    plugins = listed if isinstance(listed, list) else []
+    sources = [p.get("source") if isinstance(p, dict) else None for p in plugins]
+    if plugins and all(s in ("./", ".") for s in sources):
+        return pack
+    notice = (
+        f"{_MARKETPLACE}: a marketplace is not taken as a whole, only what lies at the top as one pack; "
+        "another plugin of it is a pack of its own, with its folder as `subdirectory`"
+    )
+    return replace(pack, notices=(*pack.notices, notice))
 
 
 _LOOKED_FOR = (
@@ -51,7 +75,7 @@ def _unknown_layout(name: str, tree: Tree) -> GsdlockError:
     tops = sorted({path.partition("/")[0] + ("/" if "/" in path else "") for path in tree.files})
     found = ", ".join(shown(t, 40) for t in tops[:12]) + (", …" if len(tops) > 12 else "")
     fix = "Name the folder of the pack as `subdirectory`, or use another source."
-    if ".claude-plugin/marketplace.json" in tree.files:
+    if _MARKETPLACE in tree.files:
         fix = "It is a marketplace of plugins: name the folder of one plugin as `subdirectory`."
     return input_error(
         "E-PACK-LAYOUT",

@@ -58,7 +58,7 @@ def _hook_drafts(
     line = command_line(runtime, scope, root, place.script, portable=selection.portable_hooks)
     edits: list[EditDraft] = []
     for event in told.events:
-        entry = Hook(event.name, line, feature.id, told.matcher)
+        entry = Hook(event.name, line, feature.id, told.matcher, hook.timeout)
         edits += hook_edits(runtime, scope, told.dialect, entry, origin)
     return SurfaceDrafts(tuple(_files(root, pack, place, origin)), tuple(edits))
 

@@ -225,3 +225,39 @@ class TestPluginServers:
     def test_a_server_that_is_wrong_is_an_error(self) -> None:
         error = refusal(TestPlugin.files({"mcpServers": {"a": {"command": 1}}}))
         assert error.code == "E-DESCRIPTOR-INVALID"
+
+
+class TestNothingIsLostInSilence:
+    def test_a_timeout_is_carried_and_other_fields_of_a_hook_are_told(self) -> None:
+        def hook(**more: object) -> dict[str, object]:
+            return {"hooks": [{"type": "command", "command": "${CLAUDE_PLUGIN_ROOT}/x.sh", **more}]}
+
+        stated = [hook(timeout=30), hook(timeout=1.5), hook(timeout=-1), hook(**{"async": True})]
+        text = json.dumps({"hooks": {"Stop": stated}})
+        pack = read(TestPlugin.files() | {"hooks/hooks.json": text, "x.sh": ""})
+        assert [h.timeout for h in pack.features[0].hooks] == [30, 2, 0, 0]
+        assert [n.rpartition(" ")[2] for n in pack.notices] == ["timeout", "async"]
+
+    @pytest.mark.parametrize(
+        ("more", "word"),
+        [
+            ({"output-styles/a.md": "x"}, "outputStyles"),
+            ({".lsp.json": "{}"}, "lspServers"),
+            ({"commands/c.md": "run ${CLAUDE_PLUGIN_ROOT}/x"}, "commands/c.md"),
+            ({"skills/s/SKILL.md": "s", "skills/s/x.sh": "$CLAUDE_PLUGIN_ROOT/y"}, "skills/s/x.sh"),
+            ({".claude-plugin/marketplace.json": '{"plugins": [{"source": "./b"}]}'}, "marketplace"),
+            ({".claude-plugin/marketplace.json": "no"}, "marketplace"),
+        ],
+    )
+    def test_what_has_no_words_gives_a_notice(self, more: dict[str, str], word: str) -> None:
+        (notice,) = read(TestPlugin.files() | more).notices
+        assert word in notice
+
+    def test_a_marketplace_of_the_plugin_alone_gives_none(self) -> None:
+        own = {".claude-plugin/marketplace.json": '{"plugins": [{"name": "p", "source": "./"}]}'}
+        assert read(TestPlugin.files() | own).notices == ()
+
+    def test_a_marketplace_that_is_taken_for_skills_is_told(self) -> None:
+        listed = {".claude-plugin/marketplace.json": '{"plugins": [{"source": "./a"}]}'}
+        (notice,) = read({"skills/s/SKILL.md": "s"} | listed).notices
+        assert "marketplace" in notice
