@@ -180,7 +180,10 @@ def _json(pack: str, tree: Tree, path: str) -> Any:
     import json
 
     try:
-        data = json.loads(tree.read(path).decode("utf-8-sig"))
+        text = tree.read(path).decode("utf-8-sig")
+        data = json.loads(text)
+        if "\\u" in text:  # an escape may stand for half a character, which has no UTF-8 form
+            json.dumps(data, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise _bad(pack, path, f"is not JSON: {shown(reason, 200)}") from None

@@ -261,3 +261,10 @@ class TestNothingIsLostInSilence:
         listed = {".claude-plugin/marketplace.json": '{"plugins": [{"source": "./a"}]}'}
         (notice,) = read({"skills/s/SKILL.md": "s"} | listed).notices
         assert "marketplace" in notice
+
+
+@pytest.mark.parametrize("value", [r'"\ud800"', r'{"\udfff": 1}', "[" * 100_000, "1" + "0" * 5000])
+@pytest.mark.parametrize("file", [".claude-plugin/plugin.json", "hooks/hooks.json", ".mcp.json"])
+def test_json_that_nobody_can_write_down_is_refused_by_name(file: str, value: str) -> None:
+    error = refusal(TestPlugin.files() | {file: f'{{"name": "p", "description": {value}}}'})
+    assert error.code == "E-PACK-PLUGIN" and error.where == file
