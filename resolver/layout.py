@@ -143,8 +143,8 @@ class _Place(Struct, frozen=True):
         return artifact_context(self.context, artifact.stem, name, children)
 
     def text(self, artifact: Artifact) -> str:
-        """The source of an artifact's main file."""
-        return self.pack.tree.read(artifact.path).decode("utf-8")
+        """The source of an artifact's main file. Raises E-PACK-UNREADABLE."""
+        return self.pack.text(artifact.path)
 
     def convert(self, kind: Kind, artifact: Artifact, children: frozenset[str] = frozenset()) -> str:
         """The main file as the host gets it."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from ..capabilities.errors import missing, shown
 from ..capabilities.model import Feature
 from ..capabilities.words import Words
 
@@ -75,3 +76,15 @@ class Pack(Struct, frozen=True):
     artifacts: tuple[Artifact, ...]
     features: tuple[Feature, ...]
     notices: tuple[str, ...] = ()
+
+    def text(self, path: str) -> str:
+        """A file that must be text. Raises E-PACK-UNREADABLE (status 5) where it is not UTF-8."""
+        try:
+            return self.tree.read(path).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise missing(
+                "E-PACK-UNREADABLE",
+                f"pack {shown(self.name)}: {shown(path, 200)} is not UTF-8 at byte {error.start}",
+                "Ask the pack's author for the file as UTF-8.",
+                where=shown(path, 400),
+            ) from None

@@ -48,4 +48,4 @@ def _text(runtime: Runtime, scope: str, pack: Pack, selection: Selection, block:
         return told.rstrip()
     if block.source not in pack.tree.files:
         return ""
-    return pack.tree.read(block.source).decode("utf-8").rstrip()
+    return pack.text(block.source).rstrip()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.resolver.pack import Pack, PackLayout
+from msgspec.structs import replace
 
 from .packkit import feature, listed, read, refusal
 
@@ -268,3 +269,11 @@ class TestNothingIsLostInSilence:
 def test_json_that_nobody_can_write_down_is_refused_by_name(file: str, value: str) -> None:
     error = refusal(TestPlugin.files() | {file: f'{{"name": "p", "description": {value}}}'})
     assert error.code == "E-PACK-PLUGIN" and error.where == file
+
+
+def test_a_command_that_is_not_utf_8_is_named() -> None:
+    pack = read(TestPlugin.files() | {"commands/c.md": "x"})
+    odd = replace(pack, tree=replace(pack.tree, read=lambda path: b"a\xed"))
+    with pytest.raises(GsdlockError) as caught:
+        odd.text("commands/c.md")
+    assert caught.value.code == "E-PACK-UNREADABLE" and "commands/c.md" in caught.value.what
