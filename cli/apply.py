@@ -75,6 +75,7 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
 
     said = _planned(options)
     policy_of(session)  # a faulty rule is told before a lock is made
+    _check_any_target(session)
     lock, notices = current_lock(session, options)
     session.adopt(lock)
     inspect = _inspector(options, lock, said)
@@ -103,6 +104,24 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
         notices = [*notices, f"wrote the plan to {options.plan_out}"]
     data = {**outcome.data, "dev-overrides": dict(session.overrides), "notices": notices, "by-hand": by_hand}
     return Outcome(outcome.status, data, [*notices, *outcome.lines, *by_hand])
+
+
+def _check_any_target(session: Session) -> None:
+    """A manifest that lost its content asks for nothing, and would take everything out: that has a verb of
+    its own. Raises `GsdlockError` E-MANIFEST-INVALID."""
+    from ..capabilities.errors import input_error
+    from .installed import generations_of
+    from .render import plural
+
+    installed = [] if session.manifest.targets else generations_of(session)
+    if installed:
+        path = session.manifest.path
+        raise input_error(
+            "E-MANIFEST-INVALID",
+            f"{path} has no target, and {plural(len(installed), 'target')} would be taken out",
+            "Put back what it said; or take everything out with gsdlock uninstall.",
+            where=path,
+        )
 
 
 def _planned(options: argparse.Namespace) -> dict[str, Any] | None:

@@ -144,12 +144,14 @@ class Site:
         return Say(any(s.adopt for s in says), any(s.ours for s in says), any(s.theirs for s in says))
 
     def _look(self, base: FileRecord | None, say: Say) -> tuple[Seen, os.stat_result | None, bytes] | None:
-        """What stands there. A path that is the user's by their word is not insisted upon."""
+        """What stands there. A path that is the user's by their word is not insisted upon, nor is one that
+        nobody wants any more and that a link came in the way of: what is behind it is theirs now."""
         spot = self.first.spot
         try:
             return self.survey.look(spot)
         except GsdlockError as error:
-            if say.theirs or (base is not None and base.held):
+            left = not self.wanting and error.code == "E-CONFINE-LINK"
+            if left or say.theirs or (base is not None and base.held):
                 return Seen("link"), None, b""
             self._problem(error.code, error.what, error.fix)
         except OSError as error:

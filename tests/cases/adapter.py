@@ -42,7 +42,12 @@ def run(step: dict[str, Any], ctx: dict[str, Any]) -> tuple[int, str]:
         )
         return done.returncode, done.stdout.decode("utf-8", "replace")
 
+    def at(name: str) -> str:
+        """A path of the step: one that is relative lies in the case."""
+        return str(root / fill(step[name]))
+
     answer = ["--allow", "high"]
+    named = [f"--target={name(target)}" for target in step.get("targets", [])]
     match step["do"]:
         case "resolve" | "resolve-apply":
             manifest.write_text(manifest_text(step, root, fill))
@@ -52,14 +57,18 @@ def run(step: dict[str, Any], ctx: dict[str, Any]) -> tuple[int, str]:
             status, more = gsdlock("apply", *answer)
             return status, out + more
         case "apply":
-            extra = ["--plan", fill(step["plan"])] if "plan" in step else []
-            return gsdlock("apply", *answer, *extra)
+            extra = ["--plan", at("plan")] if "plan" in step else []
+            return gsdlock("apply", *named, *answer, *extra)
         case "overlay":
             return gsdlock("apply", "--no-edits", *answer)
         case "diff":
-            return gsdlock("diff")
+            status, out = gsdlock("diff", *named)
+            if "plan_out" not in step or status != 0:
+                return status, out
+            status, more = gsdlock("apply", *named, "--plan-out", at("plan_out"))
+            return status, out + more
         case "rollback" | "uninstall":
-            return gsdlock(step["do"], *answer)
+            return gsdlock(step["do"], *named, *answer)
     raise NotImplementedError(step["do"])
 
 
@@ -74,7 +83,12 @@ def manifest_text(step: dict[str, Any], root: Path, fill: Any) -> str:
         else:
             lines += [f"[packs.{Path(text).name}]", f'path = "{root / text}"']
     for target in step["targets"]:
-        runtime, scope = target.split(":")
-        scope = "local" if scope == "project" else "global"
-        lines += [f"[targets.{runtime}-{scope}]", f'runtime = "{runtime}"', f'scope = "{scope}"']
+        runtime, _, scope = name(target).rpartition("-")
+        lines += [f"[targets.{name(target)}]", f'runtime = "{runtime}"', f'scope = "{scope}"']
     return "\n".join(lines) + "\n"
+
+
+def name(target: str) -> str:
+    """What a target of a case, `runtime:scope`, is called in the manifest."""
+    runtime, _, scope = target.partition(":")
+    return f"{runtime}-{'local' if scope == 'project' else 'global'}"

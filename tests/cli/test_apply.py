@@ -426,3 +426,16 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new(machine: Machine, make_p
     machine.ok("apply", "--allow", "high")
     assert machine.tree() == new
     assert json.loads((machine.state / "lock.holder").read_text())["pid"]
+
+
+@pytest.mark.parametrize("text", ["", "# all gone\n", '[packs.starter]\nbuiltin = "starter"\n'])
+def test_a_manifest_that_lost_its_targets_takes_nothing_out(starter: Machine, text: str) -> None:
+    starter.ok("apply", "--allow", "high")
+    starter.manifest(text)
+    before = starter.tree(starter.home), starter.tree(starter.project)
+    for words in (["apply", "--allow", "high"], ["apply", "--dry-run"]):
+        ran = starter.run(*words)
+        assert ran.status == 3 and "E-MANIFEST-INVALID" in ran.err and "gsdlock uninstall" in ran.err
+    assert (starter.tree(starter.home), starter.tree(starter.project)) == before
+    starter.ok("uninstall", "--allow", "high")
+    starter.ok("apply")

@@ -272,6 +272,7 @@ WRITERS_ELSEWHERE = {
     "resolver/sources/downloads.py": "the cache",
     "resolver/sources/git.py": "the cache",
     "resolver/sources/npm.py": "a scratch folder in the cache",
+    "resolver/sources/scratch.py": "the cache, and what a killed process left beside a lock",
     "resolver/sources/process.py": "nothing: it looks for programs with shutil",
 }
 """The modules of the other rooms that touch a disk, and what they write. None writes to a host's folder."""

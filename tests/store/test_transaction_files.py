@@ -13,6 +13,7 @@ from gsdlock.capabilities.errors import GsdlockError
 from gsdlock.store.choices import PreflightError
 from gsdlock.store.filesystem_decorators import CHANGING, Recording
 from gsdlock.store.filesystem_posix import RealFileSystem
+from gsdlock.store.items import Stays
 from gsdlock.store.restore import going_back
 
 A, B = "skills/a/SKILL.md", "skills/b/SKILL.md"
@@ -235,8 +236,10 @@ def test_our_folder_that_the_user_put_behind_a_link_is_neither_followed_nor_dest
     (world.root / "skills/a").rename(world.home / "mine/a")
     (world.root / "skills/a").symlink_to(world.home / "mine/a")
     assert world.problems(world.wanted({A: "2", B: "2"})) == ["E-CONFINE-LINK"]
-    assert world.problems(None) == ["E-CONFINE-LINK"]
-    world.apply(None, theirs=[str(world.root / "skills/a")])
+    result = world.apply(None)
+    assert [(o.item.key, o.item.stays) for o in result.outcomes if o.item.stays] == [
+        (f"config:{A}", Stays.CHANGED)
+    ]
     assert (world.home / "mine/a/SKILL.md").read_text() == "1"
     assert (world.root / "skills/a").is_symlink()
     assert not (world.root / B).exists()
