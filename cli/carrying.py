@@ -128,8 +128,7 @@ def carry_out(
         raise
     session.is_done = True
     receipts.outcomes(result)
-    made = map(session.store.generations.current, result.generations)
-    broken = broken_files(session, [g for g in made if g is not None])
+    broken = broken_files(session, result.made)
     return _outcome(result, nothing, [*receipts.messages, *broken], rows=options.json)
 
 

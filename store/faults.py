@@ -67,3 +67,19 @@ class io_at:
         if isinstance(error, OSError):
             path = self._path if isinstance(self._path, str) else self._path()
             raise io_error(error, self._doing, path) from error
+
+
+def edit_fix(kind: str) -> str:
+    """What to do about a shared file that cannot be edited; `kind` is that of the `EditFault`."""
+    return _EDIT_FIXES.get(kind, "Mend the file, and run it again; it was left alone.")
+
+
+_EDIT_FIXES = {
+    "syntax": "Mend the file there, and run it again; it was left alone.",
+    "duplicate": "Remove one of the two keys, and run it again; the file was left alone.",
+    "shape": "Change or move that value, and run it again; the file was left alone.",
+    "collision": "Name the file or the entry with --adopt to set your value aside (it comes back when we "
+    "leave), or change the manifest.",
+    "encoding": "Save the file as UTF-8, and run it again; it was left alone.",
+    "block": "Remove the lone marker line, and run it again; the file was left alone.",
+}

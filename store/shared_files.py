@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from .drift import Say, Seen
 from .edit_claims import EditClaim, Standing, entry_item, entry_items, is_left_alone, weight_of
 from .edits.types import EditFault, Editor
 from .entry_drift import found_again, held_back, is_ours, judge_entries
-from .faults import io_error
+from .faults import edit_fix, io_error
 from .filesystem import masked
 from .items import Item, ItemOp, Stays
 from .journal import Recipe, Step
@@ -206,7 +206,7 @@ class SharedFile:
         self._fault(
             f"E-EDIT-{fault.kind.upper()}",
             f"{self._shown()}{at}: {shown(fault.message, 200)}",
-            _FAULT_FIXES.get(fault.kind, "Mend the file, and run it again; it was left alone."),
+            edit_fix(fault.kind),
             theirs,
         )
 
@@ -488,14 +488,3 @@ class SharedFile:
 
 def _digest(data: bytes | None) -> str | None:
     return None if data is None else sha256_digest(data)
-
-
-_FAULT_FIXES: Mapping[str, str] = {
-    "syntax": "Mend the file there, and run it again; it was left alone.",
-    "duplicate": "Remove one of the two keys, and run it again; the file was left alone.",
-    "shape": "Change or move that value, and run it again; the file was left alone.",
-    "collision": "Name the file or the entry with --adopt to set your value aside (it comes back when we "
-    "leave), or change the manifest.",
-    "encoding": "Save the file as UTF-8, and run it again; it was left alone.",
-    "block": "Remove the lone marker line, and run it again; the file was left alone.",
-}

@@ -45,9 +45,12 @@ class Outcome(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """What a transaction did. `generations` are the new numbers by slug, of the targets that got one;
-    `unchanged` are targets that a denial left as they were; `kept` are full paths whose former version is in
-    the store; `recovered` is what earlier transactions needed first."""
+    """What a transaction did.
+
+    `generations` are the new numbers by slug, of the targets that got one, `made` these generations
+    themselves; `unchanged` are targets that a denial left as they were; `kept` are full paths whose former
+    version is in the store; `recovered` is what earlier transactions needed first.
+    """
 
     outcomes: tuple[Outcome, ...]
     generations: Mapping[str, int]
@@ -55,6 +58,7 @@ class Result(Struct, frozen=True):
     downgrades: tuple[str, ...]
     kept: tuple[str, ...]
     recovered: tuple[Recovered, ...]
+    made: tuple[Generation, ...] = ()
 
 
 def run(
@@ -90,10 +94,11 @@ def run(
                 whole.close()
             if plan.idle:
                 return _idle(plan, recovered, settled)
-            numbers, kept = _carry_out(store, plan, settled, receipt)
+            made, kept = _carry_out(store, plan, settled, receipt)
     finally:
         plan.close()
-    return replace(_idle(plan, recovered, settled), generations=numbers, kept=kept)
+    numbers = {generation.slug: generation.number for generation in made}
+    return replace(_idle(plan, recovered, settled), generations=numbers, kept=kept, made=made)
 
 
 def preview(store: Store, changes: Sequence[TargetChange], choices: Choices) -> tuple[Item, ...]:
@@ -170,8 +175,8 @@ def _reduced(
 
 def _carry_out(
     store: Store, plan: Preflight, settled: Settled, receipt: str
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Save, stage, journal, commit. Gives the new numbers, and the paths whose former version was kept."""
+) -> tuple[tuple[Generation, ...], tuple[str, ...]]:
+    """Save, stage, journal, commit. Gives the new generations, and the paths whose former version is kept."""
     generations = _numbered(store, plan, settled, receipt)
     journal = _journal(store, plan, generations)
     journals = Journals(store.fs, store.state)
@@ -204,7 +209,7 @@ def _carry_out(
         if not _came_late(store, journals, bench, error, committed=committed):
             raise _explained(error) from error
     kept = {step.spot.full for step in plan.steps if step.old is not None and _displaces(step)}
-    return {slug: g.number for slug, g in generations.items()}, tuple(sorted(kept | set(bench.displaced)))
+    return tuple(generations.values()), tuple(sorted(kept | set(bench.displaced)))
 
 
 def _displaces(step: PlannedStep) -> bool:
