@@ -7,6 +7,8 @@ its hooks name. Skills and agents are those that the descriptor lists, no others
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..capabilities.errors import GsdlockError, input_error, shown
 from ..capabilities.model import Feature
 from .marks import check_decoded
@@ -57,6 +59,11 @@ def read(name: str, version: str, tree: Tree) -> Pack:
         tree=tree,
         artifacts=collector.finish(),
         features=tuple(features[i] for i in sorted(features)),
+        notices=tuple(
+            notice
+            for folder, feature in zip(places, features.values(), strict=True)
+            for notice in _left_behind(tree, folder, feature)
+        ),
     )
 
 
@@ -95,6 +102,23 @@ def _add(collector: Collector, tree: Tree, folder: str, feature: Feature) -> Non
     for hook in feature.hooks:
         if folder + hook.script not in tree.files:
             collector.missing(f"hook script of {feature.id}", folder + hook.script)
+
+
+def _left_behind(tree: Tree, folder: str, feature: Feature) -> Iterator[str]:
+    """A notice for each file of the pack that a hook's scripts name and that does not come along: what comes
+    with a script is what lies in its own folder."""
+    with_hooks = {folder + h.script.partition("/")[0] + "/" for h in feature.hooks if "/" in h.script}
+    others = (*with_hooks, *(f"{folder}{part}/" for part in ("skills", "agents", "commands")))
+    names = [p.removeprefix(folder) for p in tree.files if p.startswith(folder) and not p.startswith(others)]
+    staying = [name for name in names if "/" in name]
+    for script in sorted(p for p in tree.files if staying and p.startswith(tuple(with_hooks))):
+        data = tree.read(script)
+        for name in staying:
+            if name.encode() in data:
+                yield (
+                    f"{script} names {name}, which is not installed: beside a hook's script comes only what "
+                    f"is in {script.removeprefix(folder).partition('/')[0]}/"
+                )
 
 
 def _twice(pack: str, id_: str) -> GsdlockError:

@@ -151,6 +151,21 @@ class TestCapability:
         assert error.code == "E-DESCRIPTOR-INVALID"
         assert "/skills/0" in "\n".join(error.details) and "/skills/1" in "\n".join(error.details)
 
+    def test_a_file_that_a_hook_names_and_that_stays_behind_is_told(self) -> None:
+        hooks = [{"event": "Stop", "script": "hooks/greet.sh"}]
+        pack = read(
+            {
+                "capability.json": json.dumps(descriptor(hooks=hooks)),
+                "hooks/greet.sh": '. "$(dirname "$0")/../scripts/worker.sh"; . "$(dirname "$0")/lib/own.sh"',
+                "hooks/lib/own.sh": "",
+                "scripts/worker.sh": "",
+                "scripts/other.sh": "",
+                "README.md": "",
+            }
+        )
+        (notice,) = pack.notices
+        assert notice.startswith("hooks/greet.sh names scripts/worker.sh, which is not installed")
+
     def test_a_runtime_is_no_pack(self) -> None:
         registry = load_builtin()
         data = dict(registry.runtime("claude").data)
