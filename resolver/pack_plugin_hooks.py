@@ -50,7 +50,7 @@ def hooks_of(value: Any, where: str, notices: list[str]) -> list[dict[str, Any]]
         unsaid += ["timeout"] if "timeout" in handler and "timeout" not in hook else []
         if unsaid:
             notices.append(
-                f"{where}: of the {shown(event, 40)} hook `{shown(script)}` left out are "
+                f"{where}: the {shown(event, 40)} hook `{shown(script)}` is installed without its "
                 f"{', '.join(shown(k, 40) for k in unsaid)}"
             )
         hooks.append(hook)
@@ -106,6 +106,6 @@ def servers_of(value: Any, where: str, notices: list[str]) -> dict[str, dict[str
         else:
             unsaid = sorted(k for k in server if k not in _SERVER_KEYS)
             if unsaid:
-                notices.append(f"{what}: left out are {', '.join(shown(k, 40) for k in unsaid)}")
+                notices.append(f"{what} is installed without its {', '.join(shown(k, 40) for k in unsaid)}")
             result[name] = {k: server[k] for k in _SERVER_KEYS if k in server}
     return result
