@@ -43,9 +43,22 @@ def _of_this(session: Session, generation: Generation) -> bool:
 
 
 def require_targets(session: Session) -> list[Generation]:
+    """As `named_targets`, where there must be something. Raises `GsdlockError`: E-TARGET-WHICH,
+    E-NOTHING-INSTALLED."""
+    from ..capabilities.errors import input_error
+
+    found = named_targets(session)
+    if not found:
+        raise input_error(
+            "E-NOTHING-INSTALLED", "nothing of this manifest is installed", "gsdlock apply installs."
+        )
+    return found
+
+
+def named_targets(session: Session) -> list[Generation]:
     """As `generations_of`, for verbs that change things: without a manifest `--target` must say which.
 
-    Raises `GsdlockError`: E-TARGET-WHICH, E-NOTHING-INSTALLED.
+    Raises `GsdlockError`: E-TARGET-WHICH.
     """
     from ..capabilities.errors import input_error
 
@@ -56,10 +69,6 @@ def require_targets(session: Session) -> list[Generation]:
             "E-TARGET-WHICH",
             "there is no manifest here, so it is not clear which targets are meant",
             f"Name them with --target. Installed: {names}.",
-        )
-    if not found:
-        raise input_error(
-            "E-NOTHING-INSTALLED", "nothing of this manifest is installed", "gsdlock apply installs."
         )
     return found
 

@@ -77,6 +77,6 @@ def _leads_out(roots: Mapping[str, str], folder: str) -> bool:
 def leaving(session: Session) -> Sequence[TargetChange]:
     """The change that leaves every installed target that the command is about."""
     from ..store.survey import TargetChange
-    from .installed import require_targets
+    from .installed import named_targets
 
-    return [TargetChange(g.slug, None) for g in require_targets(session)]
+    return [TargetChange(g.slug, None) for g in named_targets(session)]

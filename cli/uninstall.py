@@ -33,4 +33,6 @@ def run(session: Session, options: argparse.Namespace) -> Outcome:
     from .carrying import carry_out
     from .targets import leaving
 
-    return carry_out(session, options, leaving(session))
+    changes = leaving(session)
+    nothing = "nothing to do" if changes else "nothing to do: nothing of this manifest is installed"
+    return carry_out(session, options, changes, nothing)

@@ -55,3 +55,14 @@ def test_what_stays_is_told_by_whatever_leaves_it(machine: Any, make_pack: Any) 
     ran = machine.ok("uninstall", "--allow", "high", "--json")
     assert [row["why"] for row in ran.data["staying"] if "SKILL.md" in row["key"]] == ["before"]
     assert skill.exists() and hook.exists()
+
+
+def test_an_uninstall_of_nothing_is_done(starter: Any) -> None:
+    """Who asks for it wants nothing there, and nothing is."""
+    for _ in range(2):
+        assert "nothing of this manifest is installed" in starter.ok("uninstall").out
+        starter.ok("apply", "--allow", "high")
+        starter.ok("uninstall", "--allow", "high")
+    assert starter.run("repair").status == 3
+    (starter.project / "gsdlock.toml").unlink()
+    assert "E-TARGET-WHICH" in starter.run("uninstall").err
