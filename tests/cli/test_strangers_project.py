@@ -188,13 +188,13 @@ class TestUsersInstallation:
     )
     def test_it_cannot_take_it_out(self, home: Machine, before: object, words: list[str]) -> None:
         """Without the target in its manifest it would go, and removing unchanged files is not asked about."""
-        home.manifest('name = "default"\n[packs.starter]\nbuiltin = "starter"\n')
+        home.manifest('name = "default"\n' + STARTER.replace("claude", "codex"))
         home.run(*words)
         home.run(*words, "--allow", "critical")
         assert home.tree() == before
 
     def test_unless_the_user_gives_it_over(self, home: Machine, before: object) -> None:
-        home.manifest('name = "default"\n[packs.starter]\nbuiltin = "starter"\n')
+        home.manifest('name = "default"\n' + STARTER.replace("claude", "codex"))
         home.ok("apply", "--take-over", "--allow", "high")
         assert ".claude/skills/gsdlock/SKILL.md" not in home.tree()
 
