@@ -110,6 +110,10 @@ def shown(text: str, limit: int = 80) -> str:
     return safe if len(text) <= limit else safe[:limit] + "…"
 
 
+HIDDEN_CHARACTERS = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+"""What `hides` looks for, as the inside of a character class."""
+
+
 def hides(text: str) -> bool:
     """Whether `text` holds what no line of a screen shows as it is: a control character, a line end, or a
     control of writing direction. No name, path or identity of ours may: a reviewer would be shown another
@@ -118,7 +122,7 @@ def hides(text: str) -> bool:
         return False
     import re
 
-    return re.search(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text) is not None
+    return re.search(f"[{HIDDEN_CHARACTERS}]", text) is not None
 
 
 def _without_credentials(text: str) -> str:

@@ -225,6 +225,12 @@ class FeatureHook(Struct, frozen=True):
     matcher: str | None = None
     timeout: int = 0
 
+    @property
+    def folder(self) -> str:
+        """The folder, with a final slash, that comes along with the script; empty where it stands alone."""
+        head, slash, _ = self.script.partition("/")
+        return head + slash if slash else ""
+
 
 class FeatureCommand(Struct, frozen=True):
     """A family of commands of the GSD tool that the feature implements; `module` is a `.cjs` base name."""

@@ -5,11 +5,9 @@ Each is a `Text` shape whose pattern is read alike by Python and by JSON Schema.
 
 from __future__ import annotations
 
+from .errors import HIDDEN_CHARACTERS as _HIDDEN
 from .npm_range import VERSION_PATTERN
 from .shapes import Text
-
-_HIDDEN = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
-"""What `errors.hides` finds: no lock could name such a thing."""
 
 # No separator, no drive, nothing hidden, and not `.` or `..`.
 _SEGMENT = rf"(?!\.{{1,2}}(?:/|$))[^/\\:{_HIDDEN}]+"

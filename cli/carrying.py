@@ -253,10 +253,8 @@ class _Receipts:
             left = set(Journals(store.fs, store.state).pending()) - {self.id}
         except GsdlockError:
             left = {self.id}  # nobody can tell now
-        if targets_done(
-            store, {self.id}
-        ):  # an interruption that came after the end: the next command says so
-            self._ledger.close()
+        if targets_done(store, {self.id}):
+            self._ledger.close()  # an interruption that came after the end: the next command says so
         elif not left:
             self._close(lambda target: "undone")
         else:

@@ -107,7 +107,7 @@ def _add(collector: Collector, tree: Tree, folder: str, feature: Feature) -> Non
 def _left_behind(tree: Tree, folder: str, feature: Feature) -> Iterator[str]:
     """A notice for each file of the pack that a hook's scripts name and that does not come along: what comes
     with a script is what lies in its own folder."""
-    with_hooks = {folder + h.script.partition("/")[0] + "/" for h in feature.hooks if "/" in h.script}
+    with_hooks = {folder + hook.folder for hook in feature.hooks if hook.folder}
     others = (*with_hooks, *(f"{folder}{part}/" for part in ("skills", "agents", "commands")))
     names = [p.removeprefix(folder) for p in tree.files if p.startswith(folder) and not p.startswith(others)]
     staying = [name for name in names if "/" in name]

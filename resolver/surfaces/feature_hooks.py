@@ -131,10 +131,9 @@ def _script_place(runtime: Runtime, pack: Pack, feature: Feature, hook: FeatureH
             "is not in the pack",
             "Ask the author of the pack for the script, or disable the feature.",
         )
-    head, slash, _ = hook.script.partition("/")
     return _Place(
         source=base + hook.script,
-        folder=base + head + slash if slash else "",
+        folder=base + hook.folder if hook.folder else "",
         to=f"{hooks_folder(runtime)}/{feature.id}/",
     )
 
