@@ -44,6 +44,8 @@ UNSAFE = [
     ("a\ud800b", "control"),
     ("c:", "drive"),
     ("C:evil", "drive"),
+    ("0:", "drive"),
+    ("é:x", "drive"),
     ("a/c:/b", "drive"),
     ("nul", "device"),
     ("a/NUL.txt", "device"),
